@@ -1,0 +1,54 @@
+/** What a message is made of, inbound and outbound. Plain JSON: what stands in a fixture is what runs and is stored. */
+export type ContentBlock = TextBlock | MediaBlock;
+
+/** Markdown, in both directions. */
+export type TextBlock = { readonly type: "text"; readonly text: string };
+
+export type MediaKind = "image" | "audio" | "video" | "file";
+
+/** Names bytes in the blob store by the SHA-256 of what they are, in hex. */
+export type BlobRef = `sha256:${string}`;
+
+/** Media by reference; the bytes stay in the blob store until the model call or the send. */
+export type MediaBlock = {
+  readonly type: MediaKind;
+  /** What the bytes are, not what somebody declared. */
+  readonly mimeType: string;
+  readonly blob: BlobRef;
+  readonly bytes: number;
+  /** Safe to show and to store; never a path. */
+  readonly filename?: string;
+  readonly caption?: string;
+  readonly durationSeconds?: number;
+  readonly width?: number;
+  readonly height?: number;
+  /** UTF-8 text taken out of a document, itself a blob, so that no thread row holds file contents. */
+  readonly extract?: { readonly blob: BlobRef; readonly bytes: number; readonly shortened?: true };
+};
+
+/** Media that a channel has announced and nobody has downloaded yet. */
+export type Unfetched = {
+  readonly type: "unfetched";
+  readonly kind: MediaKind;
+  /** Opaque to all but its channel; holds no token. */
+  readonly ref: string;
+  readonly declared: {
+    readonly mimeType?: string;
+    readonly filename?: string;
+    readonly bytes?: number;
+    readonly durationSeconds?: number;
+    /** What the platform calls it where that says more than the kind: "voice note", "video note". */
+    readonly label?: string;
+  };
+};
+
+/** How an attachment ended. Exactly one for each; the last four are told to the person as well. */
+export type AttachmentOutcome =
+  | "seen"
+  | "extracted"
+  | "shortened"
+  | "transcribed"
+  | "too_large"
+  | "unsupported"
+  | "unreadable"
+  | "unavailable";

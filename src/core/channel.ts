@@ -1,0 +1,126 @@
+import type { BlobRef, MediaBlock, MediaKind } from "./blocks.ts";
+import type { Clock } from "./clock.ts";
+import type { InboundEvent } from "./events.ts";
+import type { ChannelId, ChatAddress } from "./identity.ts";
+import type { Log } from "./log.ts";
+import type { MarkdownTree, Rendered } from "./tree.ts";
+
+/** What `channels/<kind>/index.ts` exports by default: its settings, and how to open a connection. */
+export type ChannelKind<Settings = never> = {
+  readonly kind: string;
+  /** A strict zod object; `config/` checks the operator's keys with it and writes the editor's schema from it. */
+  readonly settings: SettingsSchema<Settings>;
+  open(settings: Settings, host: ChannelHost): Promise<Channel>;
+};
+
+export type SettingsSchema<Settings> = {
+  safeParse(
+    value: unknown,
+  ):
+    | { readonly success: true; readonly data: Settings }
+    | { readonly success: false; readonly error: { readonly issues: readonly SettingsIssue[] } };
+};
+
+export type SettingsIssue = {
+  readonly code?: string | undefined;
+  readonly path: readonly PropertyKey[];
+  readonly message: string;
+  readonly input?: unknown;
+};
+
+/** An open connection to a platform. It sends one piece at a time and never retries by itself. */
+export type Channel = {
+  readonly limits: ChannelLimits;
+  /** Sending a piece of the same id again has no second effect, so that an unknown outcome can simply be tried again. */
+  readonly idempotent?: true;
+  /** Pure. `reply` splits what it gives and stores it, so that a retry sends the same bytes. */
+  render(tree: MarkdownTree): Rendered;
+  /** @throws GatewayError "media.unavailable" or "media.too_large" with words for the person. */
+  fetch(ref: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
+  /**
+   * Sends one piece; an album has several ids.
+   * @throws GatewayError with a `send.*` code; any other error counts as an unknown outcome.
+   */
+  send(piece: Piece, attempt: Attempt, signal: AbortSignal): Promise<readonly PlatformId[]>;
+  /** A sign of life. Never throws; a draft is superseded by the next and never becomes the final. */
+  progress?(to: ChatAddress, progress: Progress): Promise<void>;
+  /** Stops taking in; resolves when what was handed over is accepted or given back to the platform. */
+  close(): Promise<void>;
+};
+
+export type ChannelLimits = {
+  /** UTF-16 units of rendered text in one message. */
+  readonly textLength: number;
+  /** UTF-16 units of rendered caption; 0 where media have none. */
+  readonly captionLength: number;
+  /** Bytes that may be sent, by kind. */
+  readonly mediaBytes: Readonly<Record<MediaKind, number>>;
+  /** Media that fit in one album; 1 where there are none. */
+  readonly albumSize: number;
+  /** Whether `progress` shows drafts; without it only typing is asked for. */
+  readonly drafts: boolean;
+};
+
+export type PlatformId = string;
+
+/** One message to be sent. `id` is stable over retries and restarts. */
+export type Piece = {
+  readonly id: number;
+  readonly to: ChatAddress;
+  readonly replyTo?: string;
+  readonly body: PieceBody;
+};
+
+export type PieceBody =
+  | { readonly kind: "text"; readonly rendered: Rendered }
+  | { readonly kind: "media"; readonly media: MediaBlock; readonly caption?: Rendered }
+  | { readonly kind: "album"; readonly items: readonly AlbumItem[] };
+
+export type AlbumItem = { readonly media: MediaBlock; readonly caption?: Rendered };
+
+/** `form` is the simpler form that the channel itself named in an earlier refusal: "plain", "document". */
+export type Attempt = { readonly number: number; readonly form?: string };
+
+export type Progress = { readonly kind: "typing" } | { readonly kind: "draft"; readonly text: string };
+
+/** What the gateway hands to a channel. */
+export type ChannelHost = {
+  readonly id: ChannelId;
+  /** A private folder (0700) of this connection's own. */
+  readonly stateDir: string;
+  readonly log: Log;
+  readonly clock: Clock;
+  /** Committed when it resolves; if it throws, do not acknowledge. */
+  accept(events: readonly InboundEvent[]): Promise<void>;
+  readonly state: ChannelState;
+  readonly blobs: BlobReader;
+  readonly http: HttpMount;
+  /** The connection cannot go on by itself: said in the status, never fatal to the process. */
+  failed(error: Error): void;
+};
+
+/** Durable values of one connection. A batch is one transaction. Keys sort as UTF-8. */
+export type ChannelState = {
+  get(keys: readonly string[]): Promise<ReadonlyMap<string, string>>;
+  /** `undefined` deletes. */
+  set(entries: Readonly<Record<string, string | undefined>>): Promise<void>;
+  /** In key order, at most `limit`, after `after`. */
+  list(
+    prefix: string,
+    options: { after?: string; limit: number },
+  ): Promise<readonly (readonly [string, string])[]>;
+};
+
+export type BlobReader = {
+  /** @throws GatewayError "blob.missing". */
+  open(ref: BlobRef): AsyncIterable<Uint8Array>;
+};
+
+export type HttpMount = {
+  /** Where people and platforms reach the mounted paths: "http://127.0.0.1:7373". */
+  readonly origin: string;
+  /** Whether only this machine can reach it. */
+  readonly loopback: boolean;
+  /** Every request under `path` goes to the handler; a second mount of a path is an error. */
+  mount(path: string, handler: (request: Request) => Promise<Response>): void;
+};

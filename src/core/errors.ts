@@ -1,0 +1,64 @@
+/**
+ * What can go wrong, for callers to branch on. Every code is a row in the README's table; a test holds them in step.
+ * `send.*` is what a channel says of a send; any other error from it is an unknown outcome.
+ */
+export type ErrorCode =
+  | "config.invalid"
+  | "data.in_use"
+  | "data.newer"
+  | "data.unusable"
+  | "store.unavailable"
+  | "store.hold_lost"
+  | "blob.missing"
+  | "media.too_large"
+  | "media.unavailable"
+  | "media.unsupported"
+  | "media.unreadable"
+  | "media.not_found"
+  | "media.outside_root"
+  | "media.not_regular"
+  | "model.missing_package"
+  | "model.unknown"
+  | "model.failed"
+  | "agent.invalid"
+  | "turn.timed_out"
+  | "turn.stopped"
+  | "send.not_written"
+  | "send.refused"
+  | "send.rate_limited"
+  | "send.chat_closed"
+  | "channel.unreachable"
+  | "channel.refused"
+  | "http.port_in_use";
+
+export type ErrorDetail = {
+  readonly cause?: unknown;
+  /** How long the platform asks to wait, in milliseconds. */
+  readonly retryAfterMs?: number;
+  /** With "send.refused": the simpler form that may go through. */
+  readonly stepDown?: string;
+};
+
+/** The one error class: what happened, the value, the unit, what to do next; callers branch on `code`. */
+export class GatewayError extends Error {
+  readonly code: ErrorCode;
+  readonly retryAfterMs?: number;
+  readonly stepDown?: string;
+
+  constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}) {
+    super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
+    this.name = "GatewayError";
+    this.code = code;
+    if (detail.retryAfterMs !== undefined) this.retryAfterMs = detail.retryAfterMs;
+    if (detail.stepDown !== undefined) this.stepDown = detail.stepDown;
+  }
+}
+
+export function hasCode(error: unknown, code: ErrorCode): error is GatewayError {
+  return error instanceof GatewayError && error.code === code;
+}
+
+/** Whatever was thrown, as an Error. */
+export function asError(thrown: unknown): Error {
+  return thrown instanceof Error ? thrown : new Error(String(thrown));
+}

@@ -1,0 +1,28 @@
+declare const brand: unique symbol;
+type Brand<Name extends string> = { readonly [brand]: Name };
+
+/** The number of a chat. Folders, threads and logs use it; it is never a phone number or a platform's id. */
+export type ChatId = number & Brand<"ChatId">;
+
+/** The operator's own name of a connection: the key under `channels:` in perch.yaml. */
+export type ChannelId = string;
+
+/** Where a platform finds a chat. Several addresses may point to one ChatId (before and after a migration). */
+export type ChatAddress = {
+  readonly channel: ChannelId;
+  readonly chat: string;
+  readonly topic?: string;
+};
+
+/** `${ChatId}/${agent}/${n}`; `/new` raises n, so that the old thread is kept. */
+export type ThreadId = string;
+
+/**
+ * The right to write for a chat: who holds it, and the count of holders before.
+ * Every commit of a turn checks it in its own transaction, so that a stalled holder cannot write.
+ */
+export type Hold = { readonly chat: ChatId; readonly owner: string; readonly epoch: number };
+
+export function threadId(chat: ChatId, agent: string, n: number): ThreadId {
+  return `${chat}/${agent}/${n}`;
+}
