@@ -10,6 +10,8 @@ export type ChannelKind<Settings = never> = {
   readonly kind: string;
   /** A strict zod object; `config/` checks the operator's keys with it and writes the editor's schema from it. */
   readonly settings: SettingsSchema<Settings>;
+  /** Where everybody who gets in is one person, that person's id: the owner, unless the operator names another. */
+  readonly owner?: string;
   open(settings: Settings, host: ChannelHost): Promise<Channel>;
 };
 
@@ -44,6 +46,8 @@ export type Channel = {
   send(piece: Piece, attempt: Attempt, signal: AbortSignal): Promise<readonly PlatformId[]>;
   /** A sign of life. Never throws; a draft is superseded by the next and never becomes the final. */
   progress?(to: ChatAddress, progress: Progress): Promise<void>;
+  /** A link that sends `/start <code>` from the account of whoever opens it: how a person proves to be the owner. */
+  startLink?(code: string): Promise<string>;
   /** Stops taking in; resolves when what was handed over is accepted or given back to the platform. */
   close(): Promise<void>;
 };
@@ -121,6 +125,6 @@ export type HttpMount = {
   readonly origin: string;
   /** Whether only this machine can reach it. */
   readonly loopback: boolean;
-  /** Every request under `path` goes to the handler; a second mount of a path is an error. */
-  mount(path: string, handler: (request: Request) => Promise<Response>): void;
+  /** Every request under `path` goes to the handler until it is unmounted; a second mount of a path is an error. */
+  mount(path: string, handler: (request: Request) => Promise<Response>): () => void;
 };

@@ -15,6 +15,10 @@ const SENTENCES = {
     en: "Sorry, the model did not answer. Please try again in a moment.",
     de: "Entschuldigung, das Modell hat nicht geantwortet. Bitte gleich noch einmal versuchen.",
   },
+  "turn.empty": {
+    en: "I have nothing to say to that.",
+    de: "Dazu habe ich nichts zu sagen.",
+  },
   "turn.stopped": { en: "Stopped.", de: "Gestoppt." },
   "turn.dead": {
     en: "Sorry, I could not get through a message of yours after three tries and have set it aside.",

@@ -1,0 +1,25 @@
+import { join } from "node:path";
+import { faultSentence } from "../config/faults.ts";
+import { loadConfig } from "../config/load.ts";
+import { GatewayError } from "../core/errors.ts";
+import { type Database, openSqlite } from "../store/database.ts";
+import type { CommandOptions } from "./check.ts";
+import { kinds } from "./kinds.ts";
+
+/**
+ * Opens the data of the configured folder for a command; a running gateway does not mind.
+ * @throws GatewayError "config.invalid" with all faults.
+ */
+export async function withData<T>(
+  options: CommandOptions,
+  use: (database: Database) => Promise<T>,
+): Promise<T> {
+  const loaded = await loadConfig({ ...options, kinds });
+  if (!loaded.ok) throw new GatewayError("config.invalid", loaded.faults.map(faultSentence).join("\n"));
+  const database = await openSqlite(join(loaded.config.dataFolder, "perch.db"));
+  try {
+    return await use(database);
+  } finally {
+    await database.close();
+  }
+}

@@ -1,0 +1,128 @@
+import { randomBytes, randomUUID } from "node:crypto";
+import { join } from "node:path";
+import { createAgentRunner } from "../agent/runner.ts";
+import { changedChannels, watchConfig } from "../config/watch.ts";
+import { faultSentence } from "../config/faults.ts";
+import { type Config, loadConfig, type LoadResult } from "../config/load.ts";
+import { Connections } from "../connections.ts";
+import type { Clock } from "../core/clock.ts";
+import type { Log } from "../core/log.ts";
+import { Gateway } from "../gateway.ts";
+import { startHttp } from "../http/server.ts";
+import { FileBlobs } from "../store/blobs.ts";
+import { openSqlite } from "../store/database.ts";
+import { lockFolder } from "../store/lock.ts";
+import { claimCode, hasOwner } from "../store/people.ts";
+import { threadStore } from "../store/threads.ts";
+import { EXIT } from "./exit.ts";
+import { kinds } from "./kinds.ts";
+import { welcome } from "./welcome.ts";
+
+export type StartOptions = {
+  readonly file?: string;
+  readonly folder: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly print: (line: string) => void;
+  /** Aborts when the process is to end. */
+  readonly stop: AbortSignal;
+};
+
+/** Runs the gateway until `stop`; gives the exit code. */
+export async function start(options: StartOptions): Promise<number> {
+  const { clock, log, print } = options;
+  const load = (): Promise<LoadResult> =>
+    loadConfig({
+      folder: options.folder,
+      env: options.env,
+      kinds,
+      ...(options.file ? { file: options.file } : {}),
+    });
+  const loaded = await load();
+  if (!loaded.ok) {
+    for (const fault of loaded.faults) print(faultSentence(fault));
+    return EXIT.config;
+  }
+  let { config } = loaded;
+  const { dataFolder } = config;
+  const lock = lockFolder(dataFolder, clock.now());
+  const database = await openSqlite(join(dataFolder, "perch.db"));
+  const blobs = new FileBlobs(join(dataFolder, "blobs"));
+  const gateway = new Gateway({
+    database,
+    blobs,
+    runner: createAgentRunner({ threads: threadStore(database), blobs }),
+    rules: config.rules,
+    dataFolder,
+    media: config.media,
+    turnsAtOnce: config.turns.concurrent,
+    clock,
+    log,
+    owner: randomUUID(),
+  });
+  const http = await startHttp({ ...config.http, log, clock, health: () => gateway.health() });
+  const connections = new Connections({
+    gateway,
+    database,
+    blobs,
+    dataFolder,
+    http,
+    clock,
+    log,
+    kind: (name) => kinds.load(name),
+  });
+  await gateway.start();
+  await Promise.all([...config.channels].map(([id, channel]) => connections.open(id, channel)));
+  const watch = watchConfig({ files: config.files, load, clock, onChange: (result) => void changed(result) });
+  for (const line of await welcome(config, connections, http.origin, startLinks)) print(line);
+  await aborted(options.stop);
+  print("Stopping: running turns may end, the rest is taken up at the next start.");
+  watch.close();
+  await gateway.stop(config.turns.graceSeconds * 1_000);
+  await http.close();
+  await database.close();
+  lock.release();
+  return EXIT.ok;
+
+  /** Takes a changed configuration up; connections that it does not touch stay as they are. */
+  async function changed(result: LoadResult): Promise<void> {
+    if (!result.ok) {
+      log.error(
+        { faults: result.faults.map(faultSentence) },
+        "the changed configuration is not taken up; the last good one stays",
+      );
+      return;
+    }
+    const before = config;
+    config = result.config;
+    gateway.use(config.rules);
+    const { added, removed, changed: touched } = changedChannels(before, config);
+    for (const id of [...removed, ...touched]) await connections.close(id);
+    for (const id of [...added, ...touched]) {
+      const channel = config.channels.get(id);
+      if (channel) await connections.open(id, channel);
+    }
+    log.info({ added, removed, changed: touched }, "the changed configuration is taken up");
+  }
+
+  /** A one-time link for each open connection that nobody owns yet. */
+  async function startLinks(of: Config): Promise<ReadonlyMap<string, string>> {
+    const links = new Map<string, string>();
+    for (const id of of.channels.keys()) {
+      const channel = connections.get(id);
+      const rules = of.rules.channels.get(id);
+      if (!channel?.startLink || rules?.owner !== undefined || (await hasOwner(database, id))) continue;
+      const code = await claimCode(database, id, randomBytes(18).toString("base64url"), clock.now());
+      links.set(id, await channel.startLink(code));
+    }
+    return links;
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener("abort", () => resolve(), { once: true });
+  });
+}

@@ -1,0 +1,38 @@
+import { newestMessages, storyOf } from "../store/queue.ts";
+import type { CommandOptions } from "./check.ts";
+import { withData } from "./data.ts";
+import { EXIT } from "./exit.ts";
+
+/** What became of a message, step by step; without a number, the newest ones to choose from. */
+export async function why(options: CommandOptions, words: readonly string[]): Promise<number> {
+  const { print } = options;
+  const [number] = words;
+  if (number === undefined) {
+    const newest = await withData(options, (database) => newestMessages(database, 10));
+    for (const { id, channel, chat, state, receivedAt } of newest) {
+      print(`${id} ${state} in ${channel} chat ${chat}, ${new Date(receivedAt).toISOString()}`);
+    }
+    print(newest.length === 0 ? "No message has come yet." : "Ask again with one of these numbers.");
+    return EXIT.ok;
+  }
+  const story = await withData(options, (database) => storyOf(database, Number(number)));
+  if (!story) {
+    print(`There is no message ${number}; perch why without a number lists the newest.`);
+    return EXIT.failed;
+  }
+  print(
+    `Message ${story.id} in ${story.channel} chat ${story.chat}: ${story.state}${story.why === "" ? "" : ` (${story.why})`}`,
+  );
+  for (const { at, step, ...details } of story.steps) {
+    const after = `+${((at - story.receivedAt) / 1_000).toFixed(3)} s`.padStart(12);
+    const rest = Object.entries(details).map(([key, value]) => `${key}: ${String(value)}`);
+    print(`${after}  ${step}${rest.length === 0 ? "" : ` (${rest.join(", ")})`}`);
+  }
+  for (const { outcome, attempts } of story.attachments) {
+    print(`  attachment: ${outcome === "" ? "being fetched" : outcome}, ${attempts} tries`);
+  }
+  for (const { id, state, attempts, error } of story.pieces) {
+    print(`  piece ${id}: ${state}, ${attempts} tries${error === "" ? "" : `, ${error}`}`);
+  }
+  return EXIT.ok;
+}

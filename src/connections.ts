@@ -1,0 +1,105 @@
+import { mkdir, rename } from "node:fs/promises";
+import { join } from "node:path";
+import type { ChannelConfig } from "./config/channels.ts";
+import type { Channel, ChannelHost, ChannelKind, HttpMount } from "./core/channel.ts";
+import type { Clock } from "./core/clock.ts";
+import { asError } from "./core/errors.ts";
+import type { ChannelId } from "./core/identity.ts";
+import type { Log } from "./core/log.ts";
+import type { Gateway } from "./gateway.ts";
+import type { FileBlobs } from "./store/blobs.ts";
+import { channelState } from "./store/channel-state.ts";
+import type { Database } from "./store/database.ts";
+import { renameChannel } from "./store/rename.ts";
+
+export type ConnectionParts = {
+  readonly gateway: Gateway;
+  readonly database: Database;
+  readonly blobs: FileBlobs;
+  readonly dataFolder: string;
+  readonly http: HttpMount;
+  readonly clock: Clock;
+  readonly log: Log;
+  readonly kind: (name: string) => Promise<ChannelKind<unknown> | undefined>;
+};
+
+/** The open connections: opened with what the gateway hands to a channel, reopened when their settings change. */
+export class Connections {
+  readonly #parts: ConnectionParts;
+  readonly #open = new Map<ChannelId, Channel>();
+  readonly #unmounts = new Map<ChannelId, (() => void)[]>();
+  /** Why a connection is not up, for the status. */
+  readonly faults = new Map<ChannelId, string>();
+
+  constructor(parts: ConnectionParts) {
+    this.#parts = parts;
+  }
+
+  get(id: ChannelId): Channel | undefined {
+    return this.#open.get(id);
+  }
+
+  /** Never throws: a connection that cannot be opened is told of, and the others go on. */
+  async open(id: ChannelId, config: ChannelConfig): Promise<void> {
+    const { gateway, log } = this.#parts;
+    if (config.off) return;
+    try {
+      const kind = await this.#parts.kind(config.kind);
+      if (!kind) throw new Error(`there is no channel kind ${config.kind}`);
+      if (config.was !== undefined) await this.#rename(config.was, id);
+      this.faults.delete(id);
+      const channel = await kind.open(config.settings, await this.#host(id));
+      this.#open.set(id, channel);
+      await gateway.opened(id, channel);
+    } catch (err) {
+      this.faults.set(id, asError(err).message);
+      log.error({ channel: id, err }, "a connection could not be opened");
+    }
+  }
+
+  async close(id: ChannelId): Promise<void> {
+    const channel = this.#open.get(id);
+    this.#open.delete(id);
+    this.#parts.gateway.closed(id);
+    await channel?.close();
+    for (const unmount of this.#unmounts.get(id) ?? []) unmount();
+    this.#unmounts.delete(id);
+  }
+
+  async #host(id: ChannelId): Promise<ChannelHost> {
+    const { gateway, database, blobs, http, clock } = this.#parts;
+    const log = this.#parts.log.with({ channel: id });
+    const stateDir = join(this.#parts.dataFolder, "channels", id);
+    await mkdir(stateDir, { recursive: true, mode: 0o700 });
+    const unmounts: (() => void)[] = [];
+    this.#unmounts.set(id, unmounts);
+    return {
+      id,
+      stateDir,
+      log,
+      clock,
+      accept: (events) => gateway.accept(id, events),
+      state: channelState(database, id),
+      blobs,
+      http: {
+        origin: http.origin,
+        loopback: http.loopback,
+        mount: (path, handler) => {
+          const unmount = http.mount(path, handler);
+          unmounts.push(unmount);
+          return unmount;
+        },
+      },
+      failed: (error) => {
+        this.faults.set(id, error.message);
+        log.error({ err: error }, "the connection cannot go on by itself");
+      },
+    };
+  }
+
+  async #rename(was: ChannelId, id: ChannelId): Promise<void> {
+    const folder = (name: ChannelId): string => join(this.#parts.dataFolder, "channels", name);
+    await renameChannel(this.#parts.database, was, id);
+    await rename(folder(was), folder(id)).catch(() => {}); // there is none, or it was renamed at an earlier start
+  }
+}

@@ -1,0 +1,243 @@
+import { join } from "node:path";
+import type { AgentRunner } from "./core/agent.ts";
+import type { Channel } from "./core/channel.ts";
+import type { Clock, Timer } from "./core/clock.ts";
+import type { Dispatcher } from "./core/dispatcher.ts";
+import { asError } from "./core/errors.ts";
+import type { InboundEvent } from "./core/events.ts";
+import type { ChannelId, ChatId } from "./core/identity.ts";
+import type { Log } from "./core/log.ts";
+import type { Rules } from "./core/rules.ts";
+import { inProcess } from "./dispatch/in-process.ts";
+import { fetchAttachment } from "./intake/attachments.ts";
+import { Intake } from "./intake/intake.ts";
+import type { MediaLimits } from "./media/take-in.ts";
+import { type Deliver, deliver } from "./reply/deliver.ts";
+import { planReply, planWords } from "./reply/plan.ts";
+import type { FileBlobs } from "./store/blobs.ts";
+import type { Database } from "./store/database.ts";
+import { openWork, prune, recover } from "./store/upkeep.ts";
+import { Turns } from "./turns/turns.ts";
+
+/** Wake-ups may be lost; the facts are gone over this often. */
+const SWEEP_MS = 30_000;
+/** What is done is kept this long for `perch why` and to recognise repeats, then forgotten. */
+const KEEP_MS = 30 * 24 * 3_600_000;
+const FETCHES_AT_ONCE = 8;
+const DELIVERIES_AT_ONCE = 64;
+
+export type GatewayParts = {
+  readonly database: Database;
+  readonly blobs: FileBlobs;
+  readonly runner: AgentRunner;
+  readonly rules: Rules;
+  readonly dataFolder: string;
+  readonly media: MediaLimits;
+  readonly turnsAtOnce: number;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Names this process in holds; new at each start. */
+  readonly owner: string;
+};
+
+/**
+ * The way of a message, top to bottom: accepted (committed, then acknowledged), fetched, answered, delivered. Each step
+ * is work that the dispatcher wakes and that the facts alone describe, so any of them can be cut off at any line.
+ */
+export class Gateway {
+  readonly #parts: GatewayParts;
+  readonly #channels = new Map<ChannelId, Channel>();
+  /** No new work: aborts as soon as the gateway is to stop. */
+  readonly #closing = new AbortController();
+  /** No more work: aborts when the grace is over. */
+  readonly #cutOff = new AbortController();
+  readonly #dispatcher: Dispatcher;
+  readonly #intake: Intake;
+  readonly #turns: Turns;
+  readonly #deliver: Deliver;
+  #rules: Rules;
+  #sweep: Timer | undefined;
+  #prunedAt = 0;
+  #draining = false;
+  #intakeFault: string | undefined;
+
+  constructor(parts: GatewayParts) {
+    const { database, blobs, clock, log } = parts;
+    const channel = (id: ChannelId): Channel | undefined => this.#channels.get(id);
+    const closing = this.#closing.signal;
+    const cutOff = this.#cutOff.signal;
+    this.#parts = parts;
+    this.#rules = parts.rules;
+    this.#dispatcher = inProcess(
+      {
+        fetch: { concurrency: FETCHES_AT_ONCE, run: (key) => this.#fetch(Number(key)) },
+        turn: { concurrency: parts.turnsAtOnce, run: (key) => this.#turn(toChat(key)) },
+        deliver: { concurrency: DELIVERIES_AT_ONCE, run: (key) => this.#send(toChat(key)) },
+      },
+      clock,
+      log,
+    );
+    this.#intake = new Intake({
+      database,
+      clock,
+      log,
+      rules: parts.rules,
+      words: (id, markdown) => {
+        const open = channel(id);
+        return open ? planWords(markdown, open) : [];
+      },
+      effects: {
+        fetch: (attachment) => this.#dispatcher.wake("fetch", String(attachment), clock.now()),
+        turn: (chat, at) => this.#dispatcher.wake("turn", String(chat), at),
+        deliver: (chat) => this.#dispatcher.wake("deliver", String(chat), clock.now()),
+        stop: (chat) => void this.#turns.stop(chat),
+      },
+    });
+    this.#turns = new Turns({
+      database,
+      runner: parts.runner,
+      clock,
+      log,
+      owner: parts.owner,
+      channel,
+      agent: (name) => this.#rules.agents.get(name),
+      pieces: {
+        answer: (open, chat, { assets }, markdown) => {
+          const outputs = join(parts.dataFolder, "chats", String(chat), "outputs");
+          return planReply(markdown, {
+            channel: open,
+            roots: assets === undefined ? { outputs } : { outputs, assets },
+            blobs,
+            log,
+          });
+        },
+        words: (open, markdown) => planWords(markdown, open),
+      },
+      cutOff,
+    });
+    this.#deliver = deliver({ database, channel, clock, log, closing, cutOff });
+  }
+
+  /** Takes over what an earlier process left, then goes over the facts from time to time. */
+  async start(): Promise<void> {
+    const { database, clock, log } = this.#parts;
+    const recovered = await recover(database, clock.now());
+    if (recovered.turns > 0)
+      log.warn({ ...recovered }, "an earlier process ended in the middle of turns; they go on");
+    await this.#goOver();
+  }
+
+  /** A channel that was opened: what waits for it goes on. */
+  async opened(id: ChannelId, channel: Channel): Promise<void> {
+    this.#channels.set(id, channel);
+    await this.wakeAll();
+  }
+
+  closed(id: ChannelId): void {
+    this.#channels.delete(id);
+  }
+
+  /** A changed configuration: the next event and the next turn go by it. */
+  use(rules: Rules): void {
+    this.#rules = rules;
+    this.#intake.use(rules);
+  }
+
+  /** Commits what a platform handed over. When it throws, the platform must keep it. */
+  async accept(channel: ChannelId, events: readonly InboundEvent[]): Promise<void> {
+    try {
+      await this.#intake.accept(channel, events);
+      this.#intakeFault = undefined;
+    } catch (error) {
+      this.#intakeFault = asError(error).message;
+      throw error;
+    }
+  }
+
+  async #fetch(attachment: number): Promise<void> {
+    if (this.#draining) return;
+    const { database, blobs, media, clock, log } = this.#parts;
+    const chat = await fetchAttachment(attachment, {
+      database,
+      blobs,
+      channel: (id) => this.#channels.get(id),
+      limits: media,
+      clock,
+      log,
+      closing: this.#closing.signal,
+    });
+    if (chat !== undefined) this.#dispatcher.wake("turn", String(chat), clock.now());
+  }
+
+  async #turn(chat: ChatId): Promise<void> {
+    if (this.#draining) return;
+    const again = await this.#turns.run(chat);
+    this.#dispatcher.wake("deliver", String(chat), this.#parts.clock.now());
+    if (again !== undefined) this.#dispatcher.wake("turn", String(chat), again);
+  }
+
+  async #send(chat: ChatId): Promise<void> {
+    const again = await this.#deliver.run(chat);
+    if (again !== undefined) this.#dispatcher.wake("deliver", String(chat), again);
+  }
+
+  /** Wakes all work that the facts know of. */
+  async wakeAll(): Promise<void> {
+    const work = await openWork(this.#parts.database);
+    for (const { chat, at } of work.turns) this.#dispatcher.wake("turn", String(chat), at);
+    for (const { chat, at } of work.deliveries) this.#dispatcher.wake("deliver", String(chat), at);
+    for (const id of work.attachments) this.#dispatcher.wake("fetch", String(id), this.#parts.clock.now());
+  }
+
+  async #goOver(): Promise<void> {
+    const { database, clock, log } = this.#parts;
+    try {
+      await this.wakeAll();
+      if (clock.now() - this.#prunedAt > 3_600_000) {
+        this.#prunedAt = clock.now();
+        const rows = await prune(database, clock.now() - KEEP_MS);
+        if (rows > 0) log.debug({ rows }, "rows of long ago were forgotten");
+      }
+    } catch (err) {
+      log.error({ err }, "the facts could not be gone over, again soon");
+    }
+    if (!this.#draining) this.#sweep = clock.after(SWEEP_MS, () => void this.#goOver());
+  }
+
+  /** What `/healthz` says. */
+  health(): {
+    readonly ok: boolean;
+    readonly intake: string;
+    readonly turns: number;
+    readonly channels: readonly string[];
+  } {
+    return {
+      ok: this.#intakeFault === undefined && !this.#draining,
+      intake: this.#draining ? "draining" : (this.#intakeFault ?? "open"),
+      turns: this.#turns.running,
+      channels: [...this.#channels.keys()],
+    };
+  }
+
+  /**
+   * No new work is begun; running turns and sends get `graceMs` to end, and what is left is given back for the next
+   * start. What still comes in is committed. The database is open when it resolves.
+   */
+  async stop(graceMs: number): Promise<void> {
+    this.#draining = true;
+    this.#sweep?.cancel();
+    this.#closing.abort(new Error("the gateway is stopping"));
+    const grace = this.#parts.clock.after(graceMs, () =>
+      this.#cutOff.abort(new Error("the grace of the stop is over")),
+    );
+    await this.#dispatcher.close();
+    grace.cancel();
+    this.#cutOff.abort(new Error("the gateway has stopped"));
+    await Promise.all([...this.#channels.values()].map((channel) => channel.close()));
+    this.#channels.clear();
+  }
+}
+
+function toChat(key: string): ChatId {
+  return Number(key) as ChatId; // keys of these topics are made from chat numbers
+}

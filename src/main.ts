@@ -1,0 +1,92 @@
+#!/usr/bin/env node
+import { parseArgs } from "node:util";
+import { createLog } from "./cli/log.ts";
+import { EXIT } from "./cli/exit.ts";
+import { type Clock, scaledClock, systemClock } from "./core/clock.ts";
+import { asError, GatewayError } from "./core/errors.ts";
+
+const USAGE = `perch [start]               run the gateway
+perch check                 check the configuration and print who answers where
+perch why <message>         what became of a message, step by step
+perch people [revoke <channel> <person>]
+                            what was granted in chat
+perch queue [retry <number>]
+                            what waits, and messages that were set aside
+perch schema                print the JSON Schema of perch.yaml
+
+--config <file>             instead of config/perch.yaml`;
+
+process.exitCode = await main();
+
+async function main(): Promise<number> {
+  const clock = clockOf(process.env["PERCH_CLOCK"]);
+  const log = createLog({
+    level: process.env["PERCH_LOG"] ?? "info",
+    readable: process.stderr.isTTY,
+    now: () => clock.now(),
+    write: (line) => process.stderr.write(line),
+  });
+  // A library's stray rejection must not end every chat; it is told of, and the turn it belongs to has its own deadline.
+  process.on("unhandledRejection", (err) => log.error({ err }, "a promise was rejected and nobody looked"));
+  try {
+    const { values, positionals } = parseArgs({
+      allowPositionals: true,
+      options: { config: { type: "string" }, help: { type: "boolean", short: "h" } },
+    });
+    const [command = "start", ...words] = positionals;
+    const common = {
+      folder: process.cwd(),
+      env: process.env,
+      clock,
+      log,
+      print: (line: string) => void process.stdout.write(`${line}\n`),
+      ...(values.config === undefined ? {} : { file: values.config }),
+    };
+    if (values.help) {
+      common.print(USAGE);
+      return EXIT.ok;
+    }
+    // Each command is loaded when it is asked for, so that none pays for the others.
+    switch (command) {
+      case "start":
+        return await (await import("./cli/start.ts")).start({ ...common, stop: stopSignal() });
+      case "check":
+        return await (await import("./cli/check.ts")).check(common);
+      case "why":
+        return await (await import("./cli/why.ts")).why(common, words);
+      case "people":
+        return await (await import("./cli/people.ts")).people(common, words);
+      case "queue":
+        return await (await import("./cli/queue.ts")).queue(common, words);
+      case "schema":
+        return await (await import("./cli/schema.ts")).schema(common);
+      default:
+        common.print(`There is no command "${command}".\n\n${USAGE}`);
+        return EXIT.failed;
+    }
+  } catch (thrown) {
+    const error = asError(thrown);
+    process.stderr.write(
+      error instanceof GatewayError ? `${error.message}.\n` : `${error.stack ?? error.message}\n`,
+    );
+    return EXIT.failed;
+  }
+}
+
+/** The first signal asks for a gentle end; a second one ends the process at once. */
+function stopSignal(): AbortSignal {
+  const controller = new AbortController();
+  for (const name of ["SIGINT", "SIGTERM"] as const) {
+    process.on(name, () => {
+      if (controller.signal.aborted) process.exit(EXIT.failed);
+      controller.abort();
+    });
+  }
+  return controller.signal;
+}
+
+/** "<rate>@<epoch ms>" for tests that span processes; the machine's own time otherwise. */
+function clockOf(setting: string | undefined): Clock {
+  const [, rate, origin] = /^(\d+(?:\.\d+)?)@(\d+)$/.exec(setting ?? "") ?? [];
+  return rate === undefined ? systemClock : scaledClock(Number(rate), Number(origin));
+}

@@ -1,0 +1,176 @@
+import type { Channel, Piece, PieceBody } from "../core/channel.ts";
+import { type Clock, deadline } from "../core/clock.ts";
+import { asError, GatewayError } from "../core/errors.ts";
+import type { ChannelId, ChatId } from "../core/identity.ts";
+import type { Log } from "../core/log.ts";
+import { say } from "../core/sentences.ts";
+import type { Rendered } from "../core/tree.ts";
+import type { Database } from "../store/database.ts";
+import { insist } from "../store/insist.ts";
+import {
+  endPiece,
+  markSending,
+  type NewPiece,
+  nextPiece,
+  type OpenPiece,
+  parkChat,
+  replanPiece,
+} from "../store/pieces.ts";
+import { planWords } from "./plan.ts";
+
+const FIRST_RETRY_MS = 1_000;
+const LONGEST_RETRY_MS = 5 * 60_000;
+/** What could not be written at all is tried for this long. */
+const GIVE_UP_MS = 24 * 3_600_000;
+/** A piece that ends the process each time it is sent is let go after this many times. */
+const MOST_ATTEMPTS = 10;
+/** A send that has not been answered by then is cut off, and its outcome is unknown. */
+const SEND_MS = 120_000;
+
+export type Deliver = {
+  /** Sends what a chat has to be sent, strictly in order; gives the time (epoch ms) to come again, if there is one. */
+  run(chat: ChatId): Promise<number | undefined>;
+};
+
+/**
+ * The states of a piece (DESIGN.md, States): committed as `sending` before its first byte, and ended by what the
+ * platform said. `failed` and `unknown` let the next piece go; a wait and a closed chat hold the chat.
+ */
+export function deliver(by: {
+  readonly database: Database;
+  readonly channel: (id: ChannelId) => Channel | undefined;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Aborts when the gateway is to stop: nothing new is begun then. */
+  readonly closing: AbortSignal;
+  /** Aborts when what is being sent must end as well. */
+  readonly cutOff: AbortSignal;
+}): Deliver {
+  const { database, clock, log } = by;
+  const writing = { clock, log, closing: by.cutOff };
+
+  async function run(chat: ChatId): Promise<number | undefined> {
+    for (;;) {
+      const piece = await nextPiece(database, chat);
+      if (!piece || by.closing.aborted) return undefined;
+      const channel = by.channel(piece.to.channel);
+      if (!channel) return undefined; // its connection is off; opening it wakes the chat
+      if (piece.state === "sending") {
+        // Found as it was when a process ended: whether the platform took it is not known.
+        await unknown(piece, channel, new Error("the process ended while it was sent"));
+        continue;
+      }
+      if (piece.notBefore > clock.now()) return piece.notBefore;
+      const waitUntil = await send(piece, channel);
+      if (waitUntil !== undefined) return waitUntil;
+    }
+  }
+
+  /** Gives the time to come again when the chat has to wait. */
+  async function send(open: OpenPiece, channel: Channel): Promise<number | undefined> {
+    await markSending(database, open.id);
+    const attempt = { number: open.attempts + 1, ...(open.form === "" ? {} : { form: open.form }) };
+    const cut = deadline(
+      clock,
+      SEND_MS,
+      new Error(`the platform did not answer within ${SEND_MS / 1_000} s`),
+    );
+    try {
+      const ids = await channel.send(toPiece(open), attempt, AbortSignal.any([cut.signal, by.cutOff]));
+      await insist(() => endPiece(database, open.id, { state: "sent", ids, now: clock.now() }), writing);
+      return undefined;
+    } catch (thrown) {
+      const error = asError(thrown);
+      return await insist(() => failed(open, channel, error), writing);
+    } finally {
+      cut.clear();
+    }
+  }
+
+  async function failed(open: OpenPiece, channel: Channel, error: Error): Promise<number | undefined> {
+    const now = clock.now();
+    const code = error instanceof GatewayError ? error.code : undefined;
+    const { retryAfterMs, stepDown } = error instanceof GatewayError ? error : {};
+    switch (code) {
+      case "send.not_written":
+      case "send.rate_limited": {
+        if (code === "send.not_written" && now - open.createdAt > GIVE_UP_MS) break;
+        const waitMs = retryAfterMs ?? Math.min(FIRST_RETRY_MS * 2 ** open.attempts, LONGEST_RETRY_MS);
+        log.warn(
+          { chat: open.chat, piece: open.id, code, waitMs },
+          "the platform asks to wait or is not reached",
+        );
+        await replanPiece(database, open.id, { notBefore: now + waitMs, error: code });
+        return now + waitMs;
+      }
+      case "send.chat_closed":
+        log.warn(
+          { chat: open.chat, piece: open.id },
+          "the chat is closed to us; what is to be sent waits for a message",
+        );
+        await parkChat(database, open.chat, code);
+        return undefined;
+      case "send.refused":
+        if (stepDown === undefined || stepDown === open.form) break;
+        await replanPiece(database, open.id, { notBefore: 0, error: code, form: stepDown });
+        return undefined;
+      default:
+        await unknown(open, channel, error);
+        return undefined;
+    }
+    log.error({ chat: open.chat, piece: open.id, err: error }, "a piece could not be sent");
+    const notice = noticeFor(open, channel);
+    await endPiece(database, open.id, { state: "failed", error: code, now, ...(notice ? { notice } : {}) });
+    return undefined;
+  }
+
+  /**
+   * The platform may or may not have taken it. Where a repeat has no second effect it is simply sent again; else a
+   * text is sent once more, marked, for a missing answer is worse than a double one; media and buttons never are.
+   */
+  async function unknown(open: OpenPiece, channel: Channel, error: Error): Promise<void> {
+    if (channel.idempotent && open.attempts < MOST_ATTEMPTS) {
+      const waitMs = Math.min(FIRST_RETRY_MS * 2 ** Math.max(open.attempts - 1, 0), LONGEST_RETRY_MS);
+      const notBefore = open.state === "sending" ? 0 : clock.now() + waitMs;
+      return await replanPiece(database, open.id, { notBefore, error: "unknown outcome" });
+    }
+    log.warn({ chat: open.chat, piece: open.id, err: error }, "the outcome of a send is unknown");
+    if (open.body.kind === "text" && !open.again) {
+      return await replanPiece(database, open.id, { notBefore: 0, error: "unknown outcome", again: true });
+    }
+    await endPiece(database, open.id, { state: "unknown", error: "unknown outcome", now: clock.now() });
+  }
+
+  return { run };
+}
+
+function toPiece(open: OpenPiece): Piece {
+  const { id, to, replyTo } = open;
+  const body = open.again ? marked(open.body) : open.body;
+  return { id, to, body, ...(replyTo === "" ? {} : { replyTo }) };
+}
+
+function marked(body: PieceBody): PieceBody {
+  if (body.kind !== "text") return body;
+  return { kind: "text", rendered: prefixed(`${say("piece.again")}\n`, body.rendered) };
+}
+
+function prefixed(words: string, { text, marks }: Rendered): Rendered {
+  return {
+    text: words + text,
+    marks: marks.map((mark) => ({ ...mark, offset: mark.offset + words.length })),
+  };
+}
+
+/** What the chat is told of a piece that was refused; a refused notice is not told of again. */
+function noticeFor(open: OpenPiece, channel: Channel): NewPiece | undefined {
+  if (open.turn === 0) return undefined;
+  const what =
+    open.body.kind === "text"
+      ? "a text"
+      : open.body.kind === "album"
+        ? "an album"
+        : `a ${open.body.media.type}`;
+  const [body] = planWords(say("piece.failed", "en", { what }), channel);
+  return body && { chat: open.chat, to: open.to, turn: 0, seq: 0, body };
+}

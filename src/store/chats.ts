@@ -1,0 +1,50 @@
+import type { Kysely } from "kysely";
+import type { Place } from "../core/events.ts";
+import { type ChannelId, type ChatAddress, type ChatId, threadId, type ThreadId } from "../core/identity.ts";
+import type { Tables } from "./tables.ts";
+
+/** The number of the chat behind a platform's address; the first event of an address makes one. */
+export async function chatOf(trx: Kysely<Tables>, channel: ChannelId, place: Place): Promise<ChatId> {
+  const topic = place.topic ?? "";
+  const known = await trx
+    .selectFrom("address")
+    .select("chat_id")
+    .where("channel", "=", channel)
+    .where("chat", "=", place.chat)
+    .where("topic", "=", topic)
+    .executeTakeFirst();
+  if (known) return known.chat_id;
+  const { id } = await trx
+    .insertInto("chat")
+    .values({ channel, kind: place.kind, owner: "", epoch: 0, until: 0 })
+    .returning("id")
+    .executeTakeFirstOrThrow();
+  await trx.insertInto("address").values({ channel, chat: place.chat, topic, chat_id: id }).execute();
+  return id;
+}
+
+export function addressOf(channel: ChannelId, chat: string, topic: string): ChatAddress {
+  return topic === "" ? { channel, chat } : { channel, chat, topic };
+}
+
+/** The thread that new messages of a chat go to. */
+export async function currentThread(trx: Kysely<Tables>, chat: ChatId, agent: string): Promise<ThreadId> {
+  const row = await trx
+    .selectFrom("thread_count")
+    .select("n")
+    .where("chat_id", "=", chat)
+    .where("agent", "=", agent)
+    .executeTakeFirst();
+  return threadId(chat, agent, row?.n ?? 1);
+}
+
+/** Starts a fresh thread; the old one is kept. */
+export async function freshThread(trx: Kysely<Tables>, chat: ChatId, agent: string): Promise<void> {
+  await trx
+    .insertInto("thread_count")
+    .values({ chat_id: chat, agent, n: 2 })
+    .onConflict((conflict) =>
+      conflict.columns(["chat_id", "agent"]).doUpdateSet((eb) => ({ n: eb("thread_count.n", "+", 1) })),
+    )
+    .execute();
+}

@@ -1,0 +1,127 @@
+import { type Kysely, sql } from "kysely";
+import type { ContentBlock } from "../core/blocks.ts";
+import type { MessageEvent } from "../core/events.ts";
+import type { ChannelId, ChatId, ThreadId } from "../core/identity.ts";
+import type { InboxState } from "./fact-tables.ts";
+import type { Tables } from "./tables.ts";
+
+export type NewEvent = {
+  readonly channel: ChannelId;
+  readonly chat: ChatId;
+  readonly key: string;
+  readonly payload: string;
+  readonly payloadHash: string;
+  readonly sender: string;
+  readonly ref: string;
+  readonly state: InboxState;
+  readonly why: string;
+  readonly agent: string;
+  readonly thread: ThreadId;
+  readonly intent: number;
+  readonly album: string;
+  readonly receivedAt: number;
+  readonly dueAt: number;
+  readonly trace: TraceStep;
+};
+
+/** One decision about a message, as `perch why` prints it. No text of the message is in it. */
+export type TraceStep = { readonly at: number; readonly step: string; readonly [detail: string]: unknown };
+
+/**
+ * Commits an event, unless the chat holds one of the same key and payload already.
+ * The check and the mark are one statement, so that two deliveries at once make one row.
+ */
+export async function insertEvent(trx: Kysely<Tables>, event: NewEvent): Promise<number | undefined> {
+  const ended = event.state === "waiting" ? 0 : event.receivedAt;
+  const row = await trx
+    .insertInto("inbox")
+    .values({
+      channel: event.channel,
+      chat_id: event.chat,
+      event_key: event.key,
+      payload_hash: event.payloadHash,
+      payload: event.state === "waiting" ? event.payload : "",
+      sender: event.sender,
+      ref: event.ref,
+      state: event.state,
+      why: event.why,
+      agent: event.agent,
+      thread: event.thread,
+      intent: event.intent,
+      album: event.album,
+      received_at: event.receivedAt,
+      due_at: event.dueAt,
+      claims: 0,
+      turn_id: 0,
+      ended_at: ended,
+      trace: JSON.stringify(event.trace),
+    })
+    .onConflict((conflict) =>
+      conflict.columns(["channel", "chat_id", "event_key", "payload_hash"]).doNothing(),
+    )
+    .returning("id")
+    .executeTakeFirst();
+  return row?.id;
+}
+
+/** The latest intent of this sender that no turn has claimed yet. Times are epoch ms. */
+export type OpenIntent = {
+  readonly intent: number;
+  readonly firstAt: number;
+  readonly dueAt: number;
+  readonly album: string;
+};
+
+export async function latestIntent(
+  trx: Kysely<Tables>,
+  of: { readonly chat: ChatId; readonly sender: string; readonly agent: string; readonly thread: ThreadId },
+): Promise<OpenIntent | undefined> {
+  const row = await trx
+    .selectFrom("inbox")
+    .select((eb) => [
+      "intent",
+      eb.fn.min("received_at").as("firstAt"),
+      eb.fn.max("due_at").as("dueAt"),
+      eb.fn.max("album").as("album"),
+    ])
+    .where("chat_id", "=", of.chat)
+    .where("state", "=", "waiting")
+    .where("claims", "=", 0)
+    .where("intent", ">", 0)
+    .where("sender", "=", of.sender)
+    .where("agent", "=", of.agent)
+    .where("thread", "=", of.thread)
+    .groupBy("intent")
+    .orderBy("intent", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row && { intent: row.intent, firstAt: row.firstAt, dueAt: row.dueAt, album: row.album };
+}
+
+/** A message that joined nothing opens an intent of its own number. */
+export async function openIntent(trx: Kysely<Tables>, inboxId: number): Promise<void> {
+  await trx.updateTable("inbox").set({ intent: inboxId }).where("id", "=", inboxId).execute();
+}
+
+/** A waiting message as a turn takes it: the event, and what became of its media by their place in the content. */
+export type WaitingMessage = {
+  readonly id: number;
+  readonly event: MessageEvent;
+  readonly taken: ReadonlyMap<number, { readonly blocks: readonly ContentBlock[]; readonly outcome: string }>;
+};
+
+/** Adds a decision to the trace of messages. */
+export function withTrace(step: TraceStep): ReturnType<typeof sql<string>> {
+  return sql<string>`trace || ${`\n${JSON.stringify(step)}`}`;
+}
+
+/** How much waits in a chat, for `/status`. */
+export async function countWaiting(db: Kysely<Tables>, chat: ChatId): Promise<number> {
+  const row = await db
+    .selectFrom("inbox")
+    .select((eb) => eb.fn.countAll().as("n"))
+    .where("chat_id", "=", chat)
+    .where("state", "=", "waiting")
+    .executeTakeFirstOrThrow();
+  return Number(row.n);
+}

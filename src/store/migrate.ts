@@ -1,0 +1,89 @@
+import { sql, type ColumnDefinitionBuilder, type RawBuilder, type Transaction } from "kysely";
+import { GatewayError } from "../core/errors.ts";
+import type { Database, Dialect } from "./database.ts";
+import { facts } from "./migrations/0001-facts.ts";
+import { threads } from "./migrations/0002-threads.ts";
+import type { Tables } from "./tables.ts";
+
+/** One step of the schema, forward only. It uses `trx.schema` and raw SQL: the live table types change after it. */
+export type Migration = {
+  readonly version: number;
+  readonly name: string;
+  up(trx: Transaction<Tables>, columns: Columns): Promise<void>;
+};
+
+/**
+ * What the dialects call differently. Integers of any kind are `"bigint"` on both, JSON is `"text"`.
+ * `.addColumn("id", columns.id, columns.identity).addColumn("key", columns.key, (c) => c.notNull())`
+ */
+export type Columns = {
+  /** The type of a number that the database gives out; with `identity`, the primary key. */
+  readonly id: "integer" | "bigint";
+  identity(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder;
+  readonly bytes: "blob" | "bytea";
+  /** Text that is compared and sorted byte by byte, whatever the server's locale is. */
+  readonly key: RawBuilder<unknown>;
+};
+
+const MIGRATIONS: readonly Migration[] = [facts, threads];
+
+/**
+ * Brings the schema to this program's version, each step in a transaction of its own; several processes may call it
+ * at once. `name` is how the operator knows the database: a path or an address without secrets.
+ * @throws GatewayError "data.newer" when a newer program has been here.
+ */
+export async function migrate(database: Database, name: string): Promise<void> {
+  const columns = COLUMNS[database.dialect];
+  while (!(await step(database, name, columns))) {
+    // Each step looks at the version again, inside its transaction.
+  }
+}
+
+/** Whether there was nothing left to do. */
+async function step(database: Database, name: string, columns: Columns): Promise<boolean> {
+  const { db, dialect } = database;
+  await db.schema
+    .createTable("schema_version")
+    .ifNotExists()
+    .addColumn("version", "bigint", (column) => column.primaryKey())
+    .addColumn("name", "text", (column) => column.notNull())
+    .execute();
+  return await db.transaction().execute(async (trx) => {
+    if (dialect === "postgres") await sql`lock table schema_version in exclusive mode`.execute(trx);
+    const versions = trx.withTables<{ schema_version: { version: number; name: string } }>();
+    const applied = await versions
+      .selectFrom("schema_version")
+      .select((eb) => eb.fn.max("version").as("version"))
+      .executeTakeFirst();
+    const version = applied?.version ?? 0;
+    const newest = MIGRATIONS.at(-1)?.version ?? 0;
+    if (version > newest) {
+      throw new GatewayError(
+        "data.newer",
+        `${name} was written by a newer Perch (schema ${version}; this one knows ${newest}); ` +
+          "start that version again, or restore a backup from before the upgrade",
+      );
+    }
+    const next = MIGRATIONS.find((migration) => migration.version > version);
+    if (!next) return true;
+    await next.up(trx, columns);
+    await versions.insertInto("schema_version").values({ version: next.version, name: next.name }).execute();
+    return next.version === newest;
+  });
+}
+
+const COLUMNS: Readonly<Record<Dialect, Columns>> = {
+  sqlite: {
+    id: "integer",
+    // Without autoincrement SQLite gives the number of a deleted last row out again.
+    identity: (column) => column.primaryKey().autoIncrement(),
+    bytes: "blob",
+    key: sql`text`,
+  },
+  postgres: {
+    id: "bigint",
+    identity: (column) => column.primaryKey().generatedByDefaultAsIdentity(),
+    bytes: "bytea",
+    key: sql`text collate "C"`,
+  },
+};

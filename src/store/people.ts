@@ -1,0 +1,99 @@
+import type { Kysely } from "kysely";
+import type { ChannelId } from "../core/identity.ts";
+import type { Database } from "./database.ts";
+import type { Role } from "./fact-tables.ts";
+import type { Tables } from "./tables.ts";
+
+export type Grant = {
+  readonly channel: ChannelId;
+  readonly person: string;
+  readonly role: Role;
+  readonly grantedBy: string;
+  readonly at: number;
+};
+
+export async function allGrants(database: Database): Promise<readonly Grant[]> {
+  const rows = await database.db.selectFrom("person").selectAll().orderBy("at").execute();
+  return rows.map(({ channel, person, role, granted_by, at }) => ({
+    channel,
+    person,
+    role,
+    grantedBy: granted_by,
+    at,
+  }));
+}
+
+/** What was granted to a person, or that they are a stranger who was told so. Read anew for each event: a revocation holds at once. */
+export async function grantOf(
+  trx: Kysely<Tables>,
+  channel: ChannelId,
+  person: string,
+): Promise<Pick<Grant, "role" | "at"> | undefined> {
+  return await trx
+    .selectFrom("person")
+    .select(["role", "at"])
+    .where("channel", "=", channel)
+    .where("person", "=", person)
+    .executeTakeFirst();
+}
+
+export async function hasOwner(database: Database, channel: ChannelId): Promise<boolean> {
+  const owner = await database.db
+    .selectFrom("person")
+    .select("person")
+    .where("channel", "=", channel)
+    .where("role", "=", "owner")
+    .executeTakeFirst();
+  return owner !== undefined;
+}
+
+export async function grant(trx: Kysely<Tables>, given: Grant): Promise<void> {
+  const { channel, person, role, grantedBy, at } = given;
+  await trx
+    .insertInto("person")
+    .values({ channel, person, role, granted_by: grantedBy, at })
+    .onConflict((conflict) =>
+      conflict.columns(["channel", "person"]).doUpdateSet({ role, granted_by: grantedBy, at }),
+    )
+    .execute();
+}
+
+/** Whether there was such a grant. */
+export async function revoke(database: Database, channel: ChannelId, person: string): Promise<boolean> {
+  const { numDeletedRows } = await database.db
+    .deleteFrom("person")
+    .where("channel", "=", channel)
+    .where("person", "=", person)
+    .executeTakeFirstOrThrow();
+  return numDeletedRows > 0n;
+}
+
+/** The one-time code that makes who presents it the owner. The first `code` that was offered stays until it is used. */
+export async function claimCode(
+  database: Database,
+  channel: ChannelId,
+  code: string,
+  now: number,
+): Promise<string> {
+  await database.db
+    .insertInto("claim_code")
+    .values({ channel, code, created_at: now })
+    .onConflict((conflict) => conflict.column("channel").doNothing())
+    .execute();
+  const row = await database.db
+    .selectFrom("claim_code")
+    .select("code")
+    .where("channel", "=", channel)
+    .executeTakeFirstOrThrow();
+  return row.code;
+}
+
+/** Whether the code was right; it is used up then, in the same statement. */
+export async function useClaimCode(trx: Kysely<Tables>, channel: ChannelId, code: string): Promise<boolean> {
+  const { numDeletedRows } = await trx
+    .deleteFrom("claim_code")
+    .where("channel", "=", channel)
+    .where("code", "=", code)
+    .executeTakeFirstOrThrow();
+  return numDeletedRows > 0n;
+}

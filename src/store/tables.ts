@@ -1,0 +1,5 @@
+import type { FactTables } from "./fact-tables.ts";
+import type { ThreadTables } from "./thread-tables.ts";
+
+/** Every table, as both dialects give it back: integers as numbers, bytes as Uint8Array, JSON as text. */
+export interface Tables extends FactTables, ThreadTables {}

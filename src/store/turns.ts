@@ -1,0 +1,251 @@
+import type { Kysely, Transaction } from "kysely";
+import type { ContentBlock } from "../core/blocks.ts";
+import type { MessageEvent } from "../core/events.ts";
+import type { ChannelId, ChatAddress, ChatId, Hold, ThreadId } from "../core/identity.ts";
+import { addressOf } from "./chats.ts";
+import type { Database } from "./database.ts";
+import type { InboxRow, TurnState } from "./fact-tables.ts";
+import { assertHeld } from "./holds.ts";
+import { type WaitingMessage, withTrace } from "./inbox.ts";
+import { insertPieces, type NewPiece } from "./pieces.ts";
+import type { Tables } from "./tables.ts";
+
+/** A message whose turn has ended the process this many times is set aside. */
+export const CRASHES_BEFORE_DEAD = 3;
+
+/** A turn that this process may run: the messages of one intent, and the hold that its commits are checked against. */
+export type ClaimedTurn = {
+  readonly id: number;
+  readonly hold: Hold;
+  readonly channel: ChannelId;
+  readonly to: ChatAddress;
+  readonly agent: string;
+  readonly thread: ThreadId;
+  readonly intent: number;
+  readonly messages: readonly WaitingMessage[];
+};
+
+export type Claim =
+  | { readonly kind: "turn"; readonly turn: ClaimedTurn }
+  /** Nothing to do before `at` (epoch ms): a window is open, or another worker holds the chat. */
+  | { readonly kind: "wait"; readonly at: number }
+  /** The oldest intent has crashed too often; it is to be set aside by `commitTurn` with state "failed". */
+  | { readonly kind: "dead"; readonly turn: ClaimedTurn }
+  /** Nothing waits, its media are still being fetched, or its connection is off: the end of that wakes the chat. */
+  | { readonly kind: "idle" };
+
+/** Takes the hold on a chat and claims its oldest intent, in one transaction. `until` ends a hold that nobody renews. */
+export async function claimTurn(
+  database: Database,
+  chat: ChatId,
+  by: {
+    readonly owner: string;
+    readonly now: number;
+    readonly until: number;
+    /** Whether a connection is open: without it nobody could be answered, so nothing is claimed. */
+    readonly isOpen: (channel: ChannelId) => boolean;
+  },
+): Promise<Claim> {
+  return await database.db.transaction().execute(async (trx) => {
+    const row = await trx
+      .selectFrom("chat")
+      .select(["channel", "owner", "epoch", "until"])
+      .where("id", "=", chat)
+      .$if(database.dialect === "postgres", (query) => query.forUpdate())
+      .executeTakeFirstOrThrow();
+    if (row.owner !== "" && row.owner !== by.owner && row.until > by.now)
+      return { kind: "wait", at: row.until };
+    if (!by.isOpen(row.channel)) return { kind: "idle" };
+    const messages = await oldestIntent(trx, chat);
+    const [first] = messages;
+    if (!first) return { kind: "idle" };
+    const dueAt = Math.max(...messages.map((message) => message.due_at));
+    if (dueAt > by.now) return { kind: "wait", at: dueAt };
+    const attachments = await trx
+      .selectFrom("attachment")
+      .select(["inbox_id", "seq", "state", "blocks", "outcome"])
+      .where(
+        "inbox_id",
+        "in",
+        messages.map((message) => message.id),
+      )
+      .orderBy("id")
+      .execute();
+    if (attachments.some((attachment) => attachment.state === "waiting")) return { kind: "idle" };
+    const hold: Hold = { chat, owner: by.owner, epoch: row.epoch + 1 };
+    await trx
+      .updateTable("chat")
+      .set({ owner: hold.owner, epoch: hold.epoch, until: by.until })
+      .where("id", "=", chat)
+      .execute();
+    const { id } = await trx
+      .insertInto("turn")
+      .values({
+        chat_id: chat,
+        intent: first.intent,
+        agent: first.agent,
+        thread: first.thread,
+        state: "running",
+        error: "",
+        started_at: by.now,
+        ended_at: 0,
+      })
+      .returning("id")
+      .executeTakeFirstOrThrow();
+    const crashes = Math.max(...messages.map((message) => message.claims));
+    await trx
+      .updateTable("inbox")
+      .set((eb) => ({
+        state: "claimed",
+        claims: eb("claims", "+", 1),
+        turn_id: id,
+        trace: withTrace({ at: by.now, step: "claimed", turn: id, attempt: crashes + 1 }),
+      }))
+      .where(
+        "id",
+        "in",
+        messages.map((message) => message.id),
+      )
+      .execute();
+    const waiting = messages.map((message) => toWaiting(message, attachments));
+    const place = waiting[0]!.event.place; // one per row of messages, and there is a first
+    const turn: ClaimedTurn = {
+      id,
+      hold,
+      channel: row.channel,
+      to: addressOf(row.channel, place.chat, place.topic ?? ""),
+      agent: first.agent,
+      thread: first.thread,
+      intent: first.intent,
+      messages: waiting,
+    };
+    return { kind: crashes >= CRASHES_BEFORE_DEAD ? "dead" : "turn", turn };
+  });
+}
+
+async function oldestIntent(trx: Kysely<Tables>, chat: ChatId): Promise<readonly IntentRow[]> {
+  return await trx
+    .selectFrom("inbox")
+    .select(["id", "payload", "agent", "thread", "intent", "due_at", "claims"])
+    .where("chat_id", "=", chat)
+    .where("state", "=", "waiting")
+    .where("intent", "=", (eb) =>
+      eb
+        .selectFrom("inbox as oldest")
+        .select((inner) => inner.fn.min("oldest.intent").as("intent"))
+        .where("oldest.chat_id", "=", chat)
+        .where("oldest.state", "=", "waiting")
+        .where("oldest.intent", ">", 0),
+    )
+    .orderBy("id")
+    .execute();
+}
+
+type IntentRow = Pick<InboxRow, "payload" | "agent" | "thread" | "intent" | "due_at" | "claims"> & {
+  readonly id: number;
+};
+
+type TakenRow = {
+  readonly inbox_id: number;
+  readonly seq: number;
+  readonly blocks: string;
+  readonly outcome: string;
+};
+
+function toWaiting(row: IntentRow, attachments: readonly TakenRow[]): WaitingMessage {
+  return {
+    id: row.id,
+    event: JSON.parse(row.payload) as MessageEvent, // written by insertEvent from a MessageEvent
+    taken: new Map(
+      attachments
+        .filter((attachment) => attachment.inbox_id === row.id)
+        .map(({ seq, blocks, outcome }) => [
+          seq,
+          { blocks: JSON.parse(blocks) as readonly ContentBlock[], outcome }, // written by finishAttachment
+        ]),
+    ),
+  };
+}
+
+export async function renewHold(database: Database, hold: Hold, until: number): Promise<void> {
+  await database.db.transaction().execute(async (trx) => {
+    await assertHeld(trx, hold);
+    await trx.updateTable("chat").set({ until }).where("id", "=", hold.chat).execute();
+  });
+}
+
+/**
+ * The end of a turn: its messages are consumed and its pieces planned, in one transaction; the hold is given up.
+ * @throws GatewayError "store.hold_lost" when somebody else holds the chat by now; nothing is written then.
+ */
+export async function commitTurn(
+  database: Database,
+  turn: ClaimedTurn,
+  end: {
+    readonly state: Exclude<TurnState, "running" | "abandoned">;
+    readonly messages: "consumed" | "dead";
+    readonly error: string;
+    readonly pieces: readonly NewPiece[];
+    readonly now: number;
+  },
+): Promise<void> {
+  await database.db.transaction().execute(async (trx) => {
+    await assertHeld(trx, turn.hold);
+    await trx
+      .updateTable("inbox")
+      .set({
+        state: end.messages,
+        // A dead message can be tried again by the operator, so it keeps its words.
+        ...(end.messages === "consumed" ? { payload: "" } : {}),
+        why: end.messages === "dead" ? `its turn ended the process ${CRASHES_BEFORE_DEAD} times` : "",
+        ended_at: end.now,
+        trace: withTrace({
+          at: end.now,
+          step: end.messages,
+          turn: turn.id,
+          state: end.state,
+          error: end.error,
+          pieces: end.pieces.length,
+        }),
+      })
+      .where("turn_id", "=", turn.id)
+      .where("state", "=", "claimed")
+      .execute();
+    if (end.messages === "consumed" && turn.messages.some((message) => message.taken.size > 0)) {
+      const ids = turn.messages.map((message) => message.id);
+      await trx.updateTable("attachment").set({ blocks: "" }).where("inbox_id", "in", ids).execute();
+    }
+    await insertPieces(trx, end.pieces, end.now);
+    await endTurn(trx, turn, end.state, end.error, end.now);
+  });
+}
+
+/** Gives a turn back that we ended ourselves, at a shutdown: it is taken up again and no crash is counted. */
+export async function abandonTurn(database: Database, turn: ClaimedTurn, now: number): Promise<void> {
+  await database.db.transaction().execute(async (trx) => {
+    await assertHeld(trx, turn.hold);
+    await trx
+      .updateTable("inbox")
+      .set((eb) => ({
+        state: "waiting",
+        claims: eb("claims", "-", 1),
+        turn_id: 0,
+        trace: withTrace({ at: now, step: "given back", turn: turn.id }),
+      }))
+      .where("turn_id", "=", turn.id)
+      .where("state", "=", "claimed")
+      .execute();
+    await endTurn(trx, turn, "abandoned", "", now);
+  });
+}
+
+async function endTurn(
+  trx: Transaction<Tables>,
+  turn: ClaimedTurn,
+  state: TurnState,
+  error: string,
+  now: number,
+): Promise<void> {
+  await trx.updateTable("turn").set({ state, error, ended_at: now }).where("id", "=", turn.id).execute();
+  await trx.updateTable("chat").set({ owner: "", until: 0 }).where("id", "=", turn.hold.chat).execute();
+}

@@ -1,0 +1,94 @@
+import type { ChatId } from "../core/identity.ts";
+import type { Database } from "./database.ts";
+import { withTrace } from "./inbox.ts";
+
+/** What a process that died left behind. */
+export type Recovered = { readonly turns: number; readonly messages: number };
+
+/**
+ * Takes over from holders that are gone: their claimed messages wait again (with the crash counted), their turns are
+ * abandoned, their holds end. Only for the one owner of a data folder; many processes wait for `until` instead.
+ */
+export async function recover(database: Database, now: number): Promise<Recovered> {
+  return await database.db.transaction().execute(async (trx) => {
+    await trx.updateTable("chat").set({ owner: "", until: 0 }).where("owner", "!=", "").execute();
+    const turns = await trx
+      .updateTable("turn")
+      .set({ state: "abandoned", error: "the process ended", ended_at: now })
+      .where("state", "=", "running")
+      .executeTakeFirstOrThrow();
+    const messages = await trx
+      .updateTable("inbox")
+      .set({ state: "waiting", turn_id: 0, trace: withTrace({ at: now, step: "found after a crash" }) })
+      .where("state", "=", "claimed")
+      .executeTakeFirstOrThrow();
+    return { turns: Number(turns.numUpdatedRows), messages: Number(messages.numUpdatedRows) };
+  });
+}
+
+/** All work that the facts know of, so that a lost wake-up is only late. `at` is epoch ms. */
+export type OpenWork = {
+  readonly turns: readonly { readonly chat: ChatId; readonly at: number }[];
+  readonly attachments: readonly number[];
+  readonly deliveries: readonly { readonly chat: ChatId; readonly at: number }[];
+};
+
+export async function openWork(database: Database): Promise<OpenWork> {
+  const { db } = database;
+  const turns = await db
+    .selectFrom("inbox")
+    .select((eb) => ["chat_id", eb.fn.min("due_at").as("at")])
+    .where("state", "=", "waiting")
+    .where("intent", ">", 0)
+    .groupBy("chat_id")
+    .execute();
+  const attachments = await db.selectFrom("attachment").select("id").where("state", "=", "waiting").execute();
+  const deliveries = await db
+    .selectFrom("piece")
+    .select((eb) => ["chat_id", eb.fn.min("not_before").as("at")])
+    .where("state", "in", ["planned", "sending"])
+    .groupBy("chat_id")
+    .execute();
+  return {
+    turns: turns.map((row) => ({ chat: row.chat_id, at: row.at })),
+    attachments: attachments.map((row) => row.id),
+    deliveries: deliveries.map((row) => ({ chat: row.chat_id, at: row.at })),
+  };
+}
+
+/**
+ * Forgets what ended before `before` (epoch ms): the rows that recognise repeats, turns, and pieces.
+ * Nothing that is open, parked or set aside is touched. Gives the number of rows.
+ */
+export async function prune(database: Database, before: number): Promise<number> {
+  return await database.db.transaction().execute(async (trx) => {
+    await trx
+      .deleteFrom("attachment")
+      .where("inbox_id", "in", (eb) =>
+        eb
+          .selectFrom("inbox")
+          .select("id")
+          .where("ended_at", ">", 0)
+          .where("ended_at", "<", before)
+          .where("state", "!=", "dead"),
+      )
+      .execute();
+    const inbox = await trx
+      .deleteFrom("inbox")
+      .where("ended_at", ">", 0)
+      .where("ended_at", "<", before)
+      .where("state", "!=", "dead")
+      .executeTakeFirstOrThrow();
+    const turns = await trx
+      .deleteFrom("turn")
+      .where("ended_at", ">", 0)
+      .where("ended_at", "<", before)
+      .executeTakeFirstOrThrow();
+    const pieces = await trx
+      .deleteFrom("piece")
+      .where("ended_at", ">", 0)
+      .where("ended_at", "<", before)
+      .executeTakeFirstOrThrow();
+    return Number(inbox.numDeletedRows + turns.numDeletedRows + pieces.numDeletedRows);
+  });
+}

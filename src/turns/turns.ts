@@ -1,0 +1,265 @@
+import type { AgentAnswer, AgentDefinition, AgentRunner } from "../core/agent.ts";
+import type { Channel, PieceBody } from "../core/channel.ts";
+import { type Clock, deadline } from "../core/clock.ts";
+import { asError, type ErrorCode, GatewayError, hasCode } from "../core/errors.ts";
+import type { ChannelId, ChatId } from "../core/identity.ts";
+import type { Log } from "../core/log.ts";
+import { say } from "../core/sentences.ts";
+import type { Database } from "../store/database.ts";
+import type { TurnState } from "../store/fact-tables.ts";
+import { insist } from "../store/insist.ts";
+import type { NewPiece } from "../store/pieces.ts";
+import { abandonTurn, type ClaimedTurn, claimTurn, commitTurn, renewHold } from "../store/turns.ts";
+import { contentOf, unusableIn } from "./content.ts";
+import { Life } from "./life.ts";
+
+/** A hold ends by itself after this, unless it is renewed. */
+const HOLD_MS = 60_000;
+const RENEW_MS = 20_000;
+
+/** How `reply` makes pieces for a chat of a channel; it is handed in, for rooms on one floor do not know each other. */
+export type Pieces = {
+  answer(
+    channel: Channel,
+    chat: ChatId,
+    agent: AgentDefinition,
+    markdown: string,
+  ): Promise<readonly PieceBody[]>;
+  words(channel: Channel, markdown: string): readonly PieceBody[];
+};
+
+export type TurnParts = {
+  readonly database: Database;
+  readonly runner: AgentRunner;
+  readonly clock: Clock;
+  readonly log: Log;
+  /** Names this process in holds. */
+  readonly owner: string;
+  readonly channel: (id: ChannelId) => Channel | undefined;
+  readonly agent: (name: string) => AgentDefinition | undefined;
+  readonly pieces: Pieces;
+  /** Aborts when the grace of a shutdown is over. */
+  readonly cutOff: AbortSignal;
+};
+
+/** Runs turns: hold the chat, ask the agent, commit what is consumed and what is to be sent as one. */
+export class Turns {
+  readonly #parts: TurnParts;
+  readonly #running = new Map<ChatId, AbortController>();
+
+  constructor(parts: TurnParts) {
+    this.#parts = parts;
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  /** Ends the running turn of a chat at once; whether there was one. */
+  stop(chat: ChatId): boolean {
+    const controller = this.#running.get(chat);
+    controller?.abort(new GatewayError("turn.stopped", "stopped by the person"));
+    return controller !== undefined;
+  }
+
+  /** Runs the oldest waiting intent of a chat; gives the time (epoch ms) to come again, if there is one. */
+  async run(chat: ChatId): Promise<number | undefined> {
+    const { database, clock, owner, log, channel } = this.#parts;
+    const now = clock.now();
+    const isOpen = (id: ChannelId): boolean => channel(id) !== undefined;
+    const claim = await claimTurn(database, chat, { owner, now, until: now + HOLD_MS, isOpen });
+    switch (claim.kind) {
+      case "idle":
+        return undefined;
+      case "wait":
+        return claim.at;
+      case "dead":
+        log.error(
+          { chat, turn: claim.turn.id },
+          "a message has ended the process too often and is set aside",
+        );
+        await this.#end(claim.turn, {
+          state: "failed",
+          error: "crashed",
+          words: say("turn.dead"),
+          dead: true,
+        });
+        return clock.now();
+      case "turn":
+        await this.#turn(claim.turn);
+        return clock.now();
+    }
+  }
+
+  async #turn(turn: ClaimedTurn): Promise<void> {
+    const { database, log, channel: open, agent: find, cutOff } = this.#parts;
+    const channel = open(turn.channel);
+    const agent = find(turn.agent);
+    const controller = new AbortController();
+    this.#running.set(turn.hold.chat, controller);
+    const signal = AbortSignal.any([controller.signal, cutOff]);
+    try {
+      if (!channel)
+        throw new GatewayError("channel.unreachable", `the connection ${turn.channel} is not open`);
+      if (!agent)
+        throw new GatewayError("agent.invalid", `there is no agent ${turn.agent} in the configuration`);
+      const { markdown } = await this.#ask(turn, agent, channel, signal);
+      const bodies = await this.#parts.pieces.answer(channel, turn.hold.chat, agent, markdown);
+      await this.#end(turn, { state: "done", error: "", bodies });
+    } catch (thrown) {
+      const error = asError(thrown);
+      if (hasCode(error, "store.hold_lost")) {
+        log.warn(
+          { chat: turn.hold.chat, turn: turn.id },
+          "another worker holds the chat; this turn is theirs",
+        );
+      } else if (cutOff.aborted) {
+        await abandonTurn(database, turn, this.#parts.clock.now());
+      } else {
+        await this.#failed(turn, error, agent);
+      }
+    } finally {
+      this.#running.delete(turn.hold.chat);
+    }
+  }
+
+  /** Asks the agent under the turn's deadline, keeping the hold and showing life meanwhile. */
+  async #ask(
+    turn: ClaimedTurn,
+    agent: AgentDefinition,
+    channel: Channel,
+    signal: AbortSignal,
+  ): Promise<AgentAnswer> {
+    const { clock, runner } = this.#parts;
+    const { turnSeconds } = agent.limits;
+    const tooLong = deadline(
+      clock,
+      turnSeconds * 1_000,
+      new GatewayError("turn.timed_out", `the turn took longer than ${turnSeconds} s`),
+    );
+    const lost = new AbortController();
+    const renewal = this.#keepHold(turn, lost);
+    const life = new Life(channel, turn.to, clock);
+    life.begin();
+    const stop = AbortSignal.any([signal, tooLong.signal, lost.signal]);
+    try {
+      const answer = runner.run(
+        {
+          hold: turn.hold,
+          thread: turn.thread,
+          agent,
+          messageId: `intent-${turn.intent}`,
+          content: contentOf(turn.messages),
+          sentAt: turn.messages[0]?.event.sentAt ?? "",
+          ...(channel.limits.drafts ? { onText: (text: string) => life.draft(text) } : {}),
+        },
+        stop,
+      );
+      return await unlessAborted(answer, stop);
+    } finally {
+      life.end();
+      renewal.cancel();
+      tooLong.clear();
+    }
+  }
+
+  #keepHold(turn: ClaimedTurn, lost: AbortController): { cancel(): void } {
+    const { clock, database, log } = this.#parts;
+    let timer = clock.after(RENEW_MS, renew);
+    function renew(): void {
+      renewHold(database, turn.hold, clock.now() + HOLD_MS).then(
+        () => undefined,
+        (err: unknown) => {
+          if (hasCode(err, "store.hold_lost")) lost.abort(err);
+          else log.warn({ chat: turn.hold.chat, err }, "a hold could not be renewed, again soon");
+        },
+      );
+      timer = clock.after(RENEW_MS, renew);
+    }
+    return { cancel: () => timer.cancel() };
+  }
+
+  async #failed(turn: ClaimedTurn, error: Error, agent: AgentDefinition | undefined): Promise<void> {
+    const { chat } = turn.hold;
+    const code: ErrorCode | "unexpected" = error instanceof GatewayError ? error.code : "unexpected";
+    switch (code) {
+      case "turn.stopped":
+        // Whoever stopped it has been answered already.
+        return await this.#end(turn, { state: "stopped", error: code });
+      case "turn.timed_out": {
+        const minutes = Math.max(1, Math.round((agent?.limits.turnSeconds ?? 0) / 60));
+        return await this.#end(turn, {
+          state: "failed",
+          error: code,
+          words: say("turn.timed_out", "en", { minutes }),
+        });
+      }
+      case "model.failed":
+      case "model.missing_package":
+      case "model.unknown":
+        this.#parts.log.error({ chat, turn: turn.id, err: error }, "the model did not answer");
+        return await this.#end(turn, { state: "failed", error: code, words: say("turn.model_failed") });
+      default:
+        this.#parts.log.error({ chat, turn: turn.id, err: error }, "a turn failed");
+        return await this.#end(turn, { state: "failed", error: code, words: say("turn.failed") });
+    }
+  }
+
+  async #end(turn: ClaimedTurn, end: TurnEnd): Promise<void> {
+    const { database, clock, log, channel: open, pieces: make, cutOff } = this.#parts;
+    const channel = open(turn.channel);
+    const unusable = unusableIn(turn.messages);
+    const bodies = channel
+      ? [
+          ...(unusable === "" ? [] : make.words(channel, unusable)),
+          ...(end.bodies ?? (end.words === undefined ? [] : make.words(channel, end.words))),
+        ]
+      : [];
+    const replyTo = replyRef(turn);
+    const pieces = bodies.map((body, seq): NewPiece => ({
+      chat: turn.hold.chat,
+      to: turn.to,
+      turn: turn.id,
+      seq,
+      body,
+      ...(seq === 0 && replyTo !== undefined ? { replyTo } : {}),
+    }));
+    await insist(
+      () =>
+        commitTurn(database, turn, {
+          state: end.state,
+          messages: end.dead ? "dead" : "consumed",
+          error: end.error,
+          pieces,
+          now: clock.now(),
+        }),
+      { clock, log, closing: cutOff },
+    );
+  }
+}
+
+type TurnEnd = {
+  readonly state: Exclude<TurnState, "running" | "abandoned">;
+  readonly error: string;
+  readonly bodies?: readonly PieceBody[];
+  readonly words?: string;
+  readonly dead?: true;
+};
+
+/** In a group an answer names the message it answers; between two people it goes without saying. */
+function replyRef(turn: ClaimedTurn): string | undefined {
+  const last = turn.messages.at(-1)?.event;
+  return last?.place.kind === "group" ? last.ref : undefined;
+}
+
+/**
+ * An agent that does not heed its signal is left behind: what it writes later is refused, because its hold is over.
+ */
+function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const give = (): void => reject(asError(signal.reason));
+    if (signal.aborted) give();
+    signal.addEventListener("abort", give, { once: true });
+    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", give));
+  });
+}

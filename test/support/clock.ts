@@ -1,0 +1,45 @@
+import type { Clock, Timer } from "../../src/core/clock.ts";
+
+/** Time that moves only when the test says so. Timers run in order of their time, each in a turn of the loop of its own. */
+export type ManualClock = Clock & {
+  /** Moves on by `ms`, running what falls due and letting what it starts settle. */
+  advance(ms: number): Promise<void>;
+};
+
+export function manualClock(start = 1_700_000_000_000): ManualClock {
+  let now = start;
+  let waiting: { at: number; order: number; call: () => void }[] = [];
+  let order = 0;
+  return {
+    now: () => now,
+    after(ms: number, call: () => void): Timer {
+      const entry = { at: now + Math.max(ms, 0), order: (order += 1), call };
+      waiting.push(entry);
+      return {
+        cancel() {
+          waiting = waiting.filter((other) => other !== entry);
+        },
+      };
+    },
+    async advance(ms: number): Promise<void> {
+      const until = now + ms;
+      for (;;) {
+        await settle();
+        const next = waiting
+          .filter((entry) => entry.at <= until)
+          .toSorted((a, b) => a.at - b.at || a.order - b.order)[0];
+        if (!next) break;
+        waiting = waiting.filter((entry) => entry !== next);
+        now = Math.max(now, next.at);
+        next.call();
+      }
+      now = until;
+      await settle();
+    },
+  };
+}
+
+/** Lets promises and finished I/O run; no time passes. */
+export async function settle(): Promise<void> {
+  for (let round = 0; round < 10; round += 1) await new Promise((resolve) => setImmediate(resolve));
+}

@@ -1,0 +1,131 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import type { AgentAnswer, AgentDefinition, AgentRunner, AgentTurn } from "../../src/core/agent.ts";
+import type { ChannelHost } from "../../src/core/channel.ts";
+import type { Clock } from "../../src/core/clock.ts";
+import type { ChannelRules, Rules } from "../../src/core/rules.ts";
+import { Gateway } from "../../src/gateway.ts";
+import { FileBlobs } from "../../src/store/blobs.ts";
+import { channelState } from "../../src/store/channel-state.ts";
+import { type Database, openSqlite } from "../../src/store/database.ts";
+import { manualClock } from "./clock.ts";
+import { type LoggedLine, memoryLog } from "./channel-host.ts";
+import { ToyPlatform, toyKind } from "./toy-channel.ts";
+
+export const AGENT: AgentDefinition = {
+  name: "helper",
+  prompt: "",
+  model: { provider: "demo", name: "" },
+  limits: { turnSeconds: 600, messages: 100, characters: 100_000, mediaTurns: 3 },
+};
+
+export const OPEN_TO_ADA: ChannelRules = {
+  allow: ["ada", "bob"],
+  deny: [],
+  open: false,
+  strangers: "silent",
+  agent: "helper",
+  chats: {},
+};
+
+export type TestGateway = {
+  readonly gateway: Gateway;
+  readonly platform: ToyPlatform;
+  readonly database: Database;
+  readonly blobs: FileBlobs;
+  readonly folder: string;
+  readonly logged: LoggedLine[];
+  /** What the agent was asked, in order. */
+  readonly asked: AgentTurn[];
+  /** Ends it as `kill -9` would: nothing is told, nothing is given back. */
+  kill(): Promise<void>;
+  close(): Promise<void>;
+};
+
+export type TestGatewayOptions = {
+  readonly clock?: Clock;
+  /** Of an earlier gateway, to go on as after a restart. */
+  readonly folder?: string;
+  readonly platform?: ToyPlatform;
+  readonly idempotent?: true;
+  readonly rules?: Partial<ChannelRules>;
+  readonly agents?: readonly AgentDefinition[];
+  readonly answer?: (turn: AgentTurn, signal: AbortSignal) => Promise<string> | string;
+};
+
+/** The real gateway on a real database, with a toy platform and an agent that says what the test wants. */
+export async function testGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const clock = options.clock ?? manualClock();
+  const folder = options.folder ?? (await mkdtemp(join(tmpdir(), "perch-gateway-")));
+  const platform = options.platform ?? new ToyPlatform();
+  const database = await openSqlite(join(folder, "perch.db"));
+  const blobs = new FileBlobs(join(folder, "blobs"));
+  const logged: LoggedLine[] = [];
+  const asked: AgentTurn[] = [];
+  const runner: AgentRunner = {
+    async run(turn, signal): Promise<AgentAnswer> {
+      asked.push(turn);
+      const answer = options.answer ?? ((of) => `heard: ${textOf(of)}`);
+      return { markdown: await answer(turn, signal), replayed: false };
+    },
+  };
+  const agents = options.agents ?? [AGENT];
+  const rules: Rules = {
+    channels: new Map([["toy", { ...OPEN_TO_ADA, ...options.rules }]]),
+    agents: new Map(agents.map((agent) => [agent.name, agent])),
+  };
+  const log = memoryLog(logged);
+  const gateway = new Gateway({
+    database,
+    blobs,
+    runner,
+    rules,
+    dataFolder: folder,
+    media: {
+      imageBytes: 5_000_000,
+      documentBytes: 1_000_000,
+      audioBytes: 1_000_000,
+      videoBytes: 1_000_000,
+      fetchSeconds: 60,
+      stallSeconds: 10,
+    },
+    turnsAtOnce: 16,
+    clock,
+    log,
+    owner: `test-${Math.random()}`,
+  });
+  await gateway.start();
+  const host: ChannelHost = {
+    id: "toy",
+    stateDir: folder,
+    log,
+    clock,
+    accept: (events) => gateway.accept("toy", events),
+    state: channelState(database, "toy"),
+    blobs,
+    http: { origin: "", loopback: true, mount: () => () => {} },
+    failed: () => {},
+  };
+  const kind = toyKind(platform, options.idempotent ? { idempotent: true } : {});
+  await gateway.opened("toy", await kind.open({}, host));
+  return {
+    gateway,
+    platform,
+    database,
+    blobs,
+    folder,
+    logged,
+    asked,
+    kill: () => database.close(),
+    async close() {
+      await gateway.stop(0);
+      await database.close();
+      if (options.folder === undefined) await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+export function textOf(turn: AgentTurn): string {
+  return turn.content.map((block) => (block.type === "text" ? block.text : `<${block.type}>`)).join(" ");
+}
