@@ -1,0 +1,88 @@
+import { AIMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+
+const INTERRUPTED = "This call was interrupted before it had a result.";
+
+/**
+ * Makes a thread that was cut somewhere fit for a provider: every tool call is followed by one result, in place;
+ * results without a call, second results and calls that could not be read are left out, and so is a message in which
+ * nothing remains.
+ */
+export function repair(messages: readonly BaseMessage[]): readonly BaseMessage[] {
+  const repaired: BaseMessage[] = [];
+  for (let at = 0; at < messages.length; at += 1) {
+    const message = messages[at] as BaseMessage; // within the array
+    // Results are taken together with their calls; whatever is met here has none.
+    if (ToolMessage.isInstance(message)) continue;
+    if (!AIMessage.isInstance(message)) {
+      repaired.push(message);
+      continue;
+    }
+    const spoken = withoutUnreadableCalls(message);
+    if (spoken === undefined) continue;
+    repaired.push(spoken);
+    const results = resultsAfter(messages, at);
+    for (const call of spoken.tool_calls ?? []) {
+      repaired.push(results.find((result) => result.tool_call_id === call.id) ?? interrupted(call));
+    }
+  }
+  return repaired;
+}
+
+/** The results that the last tool calls of a thread still lack. */
+export function missingResults(messages: readonly BaseMessage[]): readonly ToolMessage[] {
+  const at = messages.findLastIndex((message) => !ToolMessage.isInstance(message));
+  const last = messages[at];
+  if (!AIMessage.isInstance(last)) return [];
+  const answered = new Set(resultsAfter(messages, at).map((result) => result.tool_call_id));
+  return (last.tool_calls ?? [])
+    .filter((call) => call.id !== undefined && !answered.has(call.id))
+    .map((call) => interrupted(call));
+}
+
+function resultsAfter(messages: readonly BaseMessage[], at: number): readonly ToolMessage[] {
+  const results: ToolMessage[] = [];
+  for (const message of messages.slice(at + 1)) {
+    if (!ToolMessage.isInstance(message)) break;
+    results.push(message);
+  }
+  return results;
+}
+
+function interrupted(call: { readonly id?: string; readonly name: string }): ToolMessage {
+  return new ToolMessage({
+    content: INTERRUPTED,
+    tool_call_id: call.id ?? "",
+    name: call.name,
+    status: "error",
+  });
+}
+
+const CALL_BLOCKS = new Set([
+  "tool_use",
+  "tool_call",
+  "function_call",
+  "invalid_tool_call",
+  "input_json_delta",
+]);
+
+function withoutUnreadableCalls(message: AIMessage): AIMessage | undefined {
+  const calls = (message.tool_calls ?? []).filter((call) => Boolean(call.id) && Boolean(call.name));
+  const unreadable =
+    (message.invalid_tool_calls?.length ?? 0) > 0 || calls.length < (message.tool_calls?.length ?? 0);
+  if (!unreadable) return message;
+  // The raw forms would be sent again: by OpenAI's converter from additional_kwargs, by Anthropic's from the content.
+  const { tool_calls: _calls, function_call: _call, ...kept } = message.additional_kwargs;
+  const ids = new Set(calls.map((call) => call.id));
+  const content = Array.isArray(message.content)
+    ? message.content.filter((block) => !CALL_BLOCKS.has(block.type) || ids.has(String(block["id"])))
+    : message.content;
+  if (calls.length === 0 && message.text.trim() === "") return undefined;
+  return new AIMessage({
+    ...(message.id === undefined ? {} : { id: message.id }),
+    ...(message.name === undefined ? {} : { name: message.name }),
+    content,
+    tool_calls: calls,
+    additional_kwargs: kept,
+    response_metadata: message.response_metadata,
+  });
+}

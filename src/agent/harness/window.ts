@@ -1,0 +1,61 @@
+import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+
+export type WindowLimits = {
+  /** At most so many messages. */
+  readonly messages: number;
+  /** At most so many characters of text and tool arguments. */
+  readonly characters: number;
+};
+
+/**
+ * The newest part of a thread that fits the limits: what a model is sent does not grow with the thread.
+ * A message with tool calls and the results after it stay together; the newest human message and the newest message
+ * are always there, whole, even where they alone break the limits; what would stand before the first human message is
+ * left out. The order is kept.
+ */
+export function newest(messages: readonly BaseMessage[], limits: WindowLimits): readonly BaseMessage[] {
+  const asked = messages.findLastIndex((message) => HumanMessage.isInstance(message));
+  let room = limits.messages;
+  let characters = limits.characters;
+  const take = (from: number, to: number): void => {
+    room -= to - from;
+    for (let at = from; at < to; at += 1) characters -= length(messages[at]);
+  };
+  // Its place is taken first, so that a long tool loop cannot push out what was asked.
+  if (asked >= 0) take(asked, asked + 1);
+
+  let start = messages.length;
+  while (start > 0) {
+    if (start - 1 === asked) {
+      start -= 1;
+      continue;
+    }
+    const from = batchStart(messages, start);
+    const size = messages.slice(from, start).reduce((sum, message) => sum + length(message), 0);
+    const last = start === messages.length;
+    if (!last && (start - from > room || size > characters)) break;
+    take(from, start);
+    start = from;
+  }
+
+  if (asked < 0) return messages.slice(start);
+  if (start > asked) return [...messages.slice(asked, asked + 1), ...messages.slice(start)];
+  const firstHuman = messages.findIndex((message, at) => at >= start && HumanMessage.isInstance(message));
+  return messages.slice(firstHuman);
+}
+
+/** Where the message, or the batch of tool results with the calls before it, begins that ends before `end`. */
+function batchStart(messages: readonly BaseMessage[], end: number): number {
+  let start = end - 1;
+  while (start > 0 && ToolMessage.isInstance(messages[start])) start -= 1;
+  const head = messages[start];
+  const called = AIMessage.isInstance(head) && (head.tool_calls?.length ?? 0) > 0;
+  // Results without a call before them are no batch; each stands for itself and is left to repair.
+  return called || ToolMessage.isInstance(head) ? start : end - 1;
+}
+
+function length(message: BaseMessage | undefined): number {
+  if (message === undefined) return 0;
+  const calls = AIMessage.isInstance(message) ? (message.tool_calls ?? []) : [];
+  return calls.reduce((sum, call) => sum + JSON.stringify(call.args).length, message.text.length);
+}

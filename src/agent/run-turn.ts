@@ -1,0 +1,117 @@
+import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import type { AgentAnswer, AgentTurn, Blobs } from "../core/agent.ts";
+import { GatewayError } from "../core/errors.ts";
+import { asStandardBlocks } from "./graph-message.ts";
+import type { ThreadGraph } from "./graph.ts";
+import { missingResults } from "./harness/repair.ts";
+import { humanMessage } from "./messages.ts";
+
+// Supersteps, not seconds: the turn's time is the real limit, this one ends a graph that runs in a circle.
+const STEPS = 200;
+
+/** See `AgentRunner.run`. */
+export async function runTurn(
+  graph: ThreadGraph,
+  blobs: Blobs,
+  turn: AgentTurn,
+  signal: AbortSignal,
+): Promise<AgentAnswer> {
+  const config = { configurable: { thread_id: turn.thread, hold: turn.hold } };
+  try {
+    const before = messagesOf((await graph.getState(config)).values);
+    const earlier = before.findLast((message) => isCopy(message, turn.messageId));
+    const answered = earlier?.id === undefined ? undefined : answerTo(earlier.id, before);
+    if (answered) return { markdown: answered, replayed: true };
+
+    const id = idFor(turn.messageId, before);
+    const human =
+      turn.agent.graph === undefined ? humanMessage(id, turn) : await asStandardBlocks(id, turn, blobs);
+    // A run that was cut off may have left calls without results, which no provider takes.
+    const input = { messages: [...missingResults(before), human] };
+    // One checkpoint at the end of the turn; what a crash loses is run again from the inbox.
+    const options = { ...config, signal, recursionLimit: STEPS, durability: "exit" };
+    const after = turn.onText
+      ? await streamed(graph, input, options, turn.onText)
+      : messagesOf(await graph.invoke(input, options));
+    signal.throwIfAborted();
+    const markdown = answerTo(id, after);
+    if (markdown) return { markdown, replayed: false };
+    throw new GatewayError("model.failed", `agent "${turn.agent.name}" ended its turn without any text`);
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    throw (
+      gatewayErrorIn(error) ??
+      new GatewayError("model.failed", `agent "${turn.agent.name}" failed while it was running`, {
+        cause: error,
+      })
+    );
+  }
+}
+
+async function streamed(
+  graph: ThreadGraph,
+  input: object,
+  options: object,
+  onText: (text: string) => void,
+): Promise<readonly BaseMessage[]> {
+  let values: unknown;
+  let speaking: string | undefined;
+  let text = "";
+  for await (const item of await graph.stream(input, { ...options, streamMode: ["messages", "values"] })) {
+    const [mode, payload] = item as readonly [string, unknown]; // as a list of modes is streamed
+    if (mode === "values") values = payload;
+    if (mode !== "messages") continue;
+    const [message, { langgraph_node: node }] = payload as readonly [
+      BaseMessage,
+      { langgraph_node?: string },
+    ]; // so they are streamed
+    // Only an assistant's text: `text` leaves reasoning out, and what a tool asks a model for is the tool's.
+    if (!AIMessage.isInstance(message) || node === "tools" || message.text === "") continue;
+    // A model that speaks, calls tools and speaks again begins anew: the answer is what it says last.
+    if (message.id !== speaking) text = "";
+    speaking = message.id;
+    text += message.text;
+    onText(text);
+  }
+  return messagesOf(values);
+}
+
+/** What was finally said after this message and before the next one of a person; undefined if nothing was. */
+function answerTo(id: string, messages: readonly BaseMessage[]): string | undefined {
+  const asked = messages.findLastIndex((message) => message.id === id);
+  const next = messages.findIndex((message, at) => at > asked && HumanMessage.isInstance(message));
+  const said = messages
+    .slice(asked + 1, next < 0 ? undefined : next)
+    .findLast((message) => AIMessage.isInstance(message));
+  if (said === undefined || (said.tool_calls?.length ?? 0) > 0) return undefined;
+  return said.text.trim() === "" ? undefined : said.text;
+}
+
+/**
+ * The id under which a message enters. One that failed and was passed by later messages enters anew at the end, or the
+ * model would be asked to go on after its own last answer.
+ */
+function idFor(messageId: string, before: readonly BaseMessage[]): string {
+  const last = before.findLast((message) => HumanMessage.isInstance(message));
+  const stands = before.some((message) => message.id === messageId);
+  return stands && last?.id !== messageId ? `${messageId}${AGAIN}` : messageId;
+}
+
+const AGAIN = "/again";
+
+function isCopy(message: BaseMessage, messageId: string): boolean {
+  return message.id === messageId || message.id === `${messageId}${AGAIN}`;
+}
+
+function messagesOf(values: unknown): readonly BaseMessage[] {
+  const { messages } = (values ?? {}) as { messages?: unknown }; // the state of a graph, checked by loadGraph
+  return Array.isArray(messages) ? (messages as readonly BaseMessage[]) : [];
+}
+
+/** LangChain wraps what middleware throws. */
+function gatewayErrorIn(thrown: unknown): GatewayError | undefined {
+  for (let error = thrown, depth = 0; error instanceof Error && depth < 8; error = error.cause, depth += 1) {
+    if (error instanceof GatewayError) return error;
+  }
+  return undefined;
+}

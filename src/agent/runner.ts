@@ -1,0 +1,31 @@
+import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
+import type { AgentDefinition, AgentRunner, Blobs } from "../core/agent.ts";
+import type { ThreadGraph } from "./graph.ts";
+
+export type RunnerPorts = { readonly saver: BaseCheckpointSaver; readonly blobs: Blobs };
+
+/** Runs turns on threads that `saver` keeps. LangChain is loaded with the first turn: it takes half a second. */
+export function createAgentRunner({ saver, blobs }: RunnerPorts): AgentRunner {
+  // A changed file is a new definition, so what is built lives as long as its definition is in use.
+  const built = new WeakMap<AgentDefinition, Promise<ThreadGraph>>();
+
+  return {
+    async run(turn, signal) {
+      signal.throwIfAborted();
+      const { runTurn } = await import("./run-turn.ts");
+      return runTurn(await build(turn.agent), blobs, turn, signal);
+    },
+  };
+
+  function build(definition: AgentDefinition): Promise<ThreadGraph> {
+    const ready = built.get(definition);
+    if (ready !== undefined) return ready;
+    const building = import("./build.ts").then(({ buildAgent }) =>
+      buildAgent(definition, { checkpointer: saver, blobs }),
+    );
+    built.set(definition, building);
+    // What failed is tried again by the next turn: a package may be installed by then.
+    building.catch(() => built.delete(definition));
+    return building;
+  }
+}

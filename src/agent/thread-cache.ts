@@ -1,0 +1,92 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { MessageKey, StoredMessage } from "../core/threads.ts";
+
+// About 40 MB of messages of a chat's usual length.
+const CACHED_MESSAGES = 20_000;
+/** A state seldom has more than one long list of messages; branches of it are made while tools run side by side. */
+const CACHED_LISTS = 8;
+
+/**
+ * Messages and lists of the threads that were used last. Both are named by a hash of what they are, so what another
+ * process writes can make an entry superfluous but never wrong, and nothing has to be compared to trust one.
+ */
+export class ThreadCache {
+  readonly #threads = new Map<string, CachedThread>();
+
+  of(thread: string): CachedThread {
+    const cached = this.#threads.get(thread) ?? new CachedThread();
+    this.#threads.delete(thread);
+    this.#threads.set(thread, cached);
+    return cached;
+  }
+
+  forget(thread: string): void {
+    this.#threads.delete(thread);
+  }
+
+  /** Lets go of the threads that were used longest ago. */
+  trim(): void {
+    let count = 0;
+    for (const [thread, cached] of [...this.#threads].toReversed()) {
+      count += cached.messages.size + cached.lists.size;
+      if (count > CACHED_MESSAGES) this.#threads.delete(thread);
+    }
+  }
+}
+
+export class CachedThread {
+  readonly messages = new Map<MessageKey, CachedMessage>();
+  /** By id, the one used last at the end. */
+  readonly lists = new Map<string, readonly MessageKey[]>();
+
+  remember(id: string, keys: readonly MessageKey[]): void {
+    this.lists.delete(id);
+    this.lists.set(id, keys);
+    const oldest = this.lists.keys().next();
+    if (this.lists.size > CACHED_LISTS && !oldest.done) this.lists.delete(oldest.value);
+  }
+
+  /** After a history was rewritten: only what these lists hold is still in the store. */
+  keepOnly(lists: ReadonlySet<string>): void {
+    for (const id of this.lists.keys()) if (!lists.has(id)) this.lists.delete(id);
+    const used = new Set([...this.lists.values()].flat());
+    for (const key of this.messages.keys()) if (!used.has(key)) this.messages.delete(key);
+  }
+}
+
+/** Messages with media are kept as they are stored: how they are shown depends on how old they are by then. */
+export type CachedMessage =
+  | { readonly human: boolean; readonly message: BaseMessage }
+  | { readonly human: boolean; readonly stored: StoredMessage };
+
+/**
+ * A message of its own for each reader. Middleware changes messages in place (an approval that edits tool calls, for
+ * one), and what is cached must stay what is on the disk.
+ */
+export function copyMessage(message: BaseMessage): BaseMessage {
+  const copies = new Map<object, unknown>();
+  // The prototype is the message's own, and so are the properties that follow.
+  const copy = Object.assign(Object.create(Object.getPrototypeOf(message)) as BaseMessage, message);
+  for (const [key, value] of Object.entries(copy)) {
+    if (typeof value === "object" && value !== null) Object.assign(copy, { [key]: copyPlain(value, copies) });
+  }
+  return copy;
+}
+
+function copyPlain(value: unknown, copies: Map<object, unknown>): unknown {
+  if (typeof value !== "object" || value === null) return value;
+  const known = copies.get(value);
+  if (known !== undefined) return known;
+  if (Array.isArray(value)) {
+    const copy: unknown[] = [];
+    copies.set(value, copy);
+    for (const item of value) copy.push(copyPlain(item, copies));
+    return copy;
+  }
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return value;
+  const copy: Record<string, unknown> = {};
+  copies.set(value, copy);
+  for (const [key, item] of Object.entries(value)) copy[key] = copyPlain(item, copies);
+  return copy;
+}

@@ -1,0 +1,231 @@
+import type { BaseMessage } from "@langchain/core/messages";
+import type { RunnableConfig } from "@langchain/core/runnables";
+import {
+  BaseCheckpointSaver,
+  TASKS,
+  WRITES_IDX_MAP,
+  getCheckpointId,
+  maxChannelVersion,
+  type ChannelVersions,
+  type Checkpoint,
+  type CheckpointListOptions,
+  type CheckpointMetadata,
+  type CheckpointPendingWrite,
+  type CheckpointTuple,
+  type PendingWrite,
+} from "@langchain/langgraph-checkpoint";
+import type { Blobs } from "../core/agent.ts";
+import type { Hold } from "../core/identity.ts";
+import type { CommitOutcome, StoredChannel, StoredCheckpoint, ThreadStore } from "../core/threads.ts";
+import { ThreadCache } from "./thread-cache.ts";
+import { Draft, type Kept } from "./thread-draft.ts";
+import { readValues } from "./thread-reader.ts";
+
+export type ThreadOptions = {
+  readonly store: ThreadStore;
+  readonly blobs: Blobs;
+  /** The media of the last so many messages of a person come back as media, older ones as words. */
+  readonly mediaTurns: number;
+  /** "newest": the newest checkpoint, and what a pending interrupt needs. */
+  readonly keep?: "newest" | "all";
+};
+
+/**
+ * Keeps the state of graphs on the store: each message once, lists of messages by what was appended, media in the blob
+ * store. With `configurable.hold` every write checks that the chat is still held.
+ * @throws GatewayError "store.hold_lost" from put, putWrites and deleteThread.
+ */
+export class ThreadSaver extends BaseCheckpointSaver {
+  readonly #options: ThreadOptions;
+  readonly #cache = new ThreadCache();
+  readonly #kept = new WeakMap<BaseMessage, Kept>();
+
+  constructor(options: ThreadOptions) {
+    super();
+    this.#options = options;
+  }
+
+  async getTuple(config: RunnableConfig): Promise<CheckpointTuple | undefined> {
+    const { thread, namespace } = addressOf(config);
+    if (thread === undefined) return undefined;
+    const stored = await this.#options.store.read(thread, namespace, getCheckpointId(config) || undefined);
+    return stored && (await this.#tuple(stored));
+  }
+
+  async *list(config: RunnableConfig, options: CheckpointListOptions = {}): AsyncGenerator<CheckpointTuple> {
+    const { thread, id } = addressOf(config);
+    const namespace: unknown = config.configurable?.["checkpoint_ns"];
+    const before = options.before && addressOf(options.before).id;
+    const filter = Object.entries(options.filter ?? {});
+    let left = options.limit ?? Infinity;
+    const found = await this.#options.store.list({
+      ...(thread === undefined ? {} : { thread }),
+      ...(typeof namespace === "string" ? { namespace } : {}),
+      ...(id === undefined ? {} : { id }),
+      ...(before === undefined ? {} : { before }),
+      // What the filter leaves out is known only once it is read.
+      ...(filter.length > 0 || left === Infinity ? {} : { limit: left }),
+    });
+    for (const at of found) {
+      if (left <= 0) return;
+      const stored = await this.#options.store.read(at.thread, at.namespace, at.id);
+      const tuple = stored && (await this.#tuple(stored));
+      if (!tuple) continue;
+      const metadata: Readonly<Record<string, unknown>> = { ...tuple.metadata };
+      if (filter.some(([key, value]) => metadata[key] !== value)) continue;
+      left -= 1;
+      yield tuple;
+    }
+  }
+
+  async put(
+    config: RunnableConfig,
+    checkpoint: Checkpoint,
+    metadata: CheckpointMetadata,
+    newVersions: ChannelVersions,
+  ): Promise<RunnableConfig> {
+    const { thread, namespace, id: parent } = addressOf(config);
+    if (thread === undefined)
+      throw new Error("a checkpoint needs configurable.thread_id: the thread to keep it in");
+    const { v, id, ts, channel_values, channel_versions, versions_seen } = checkpoint;
+    // A delta channel is made again from the writes of the checkpoints since its last snapshot.
+    const prune = this.#options.keep !== "all" && metadata.counters_since_delta_snapshot === undefined;
+    const written = await this.#commit(thread, async (draft, trusting) => {
+      const changed = Object.keys(channel_values).filter((channel) => !trusting || channel in newVersions);
+      const values: StoredChannel[] = [];
+      for (const channel of changed) {
+        values.push({ channel, ...(await draft.value(channel_values[channel], { passing: false })) });
+      }
+      const kept = await draft.value(metadata, { passing: true });
+      await this.#putBlobs(draft);
+      return await this.#options.store.put(
+        {
+          ...{ thread, namespace, id, parent: parent ?? "" },
+          root: namespace === "" ? id : (metadata.parents[""] ?? ""),
+          body: JSON.stringify({ v, id, ts, channel_versions, versions_seen }),
+          metadata: kept,
+          values,
+          inherited: Object.keys(channel_values).filter((channel) => !changed.includes(channel)),
+          prune,
+          rewritten: draft.rewritten,
+          ...draft.parts,
+        },
+        holdOf(config),
+      );
+    });
+    if (prune && written.rewritten) this.#cache.of(thread).keepOnly(new Set(written.lists.keys()));
+    return { configurable: { thread_id: thread, checkpoint_ns: namespace, checkpoint_id: id } };
+  }
+
+  async putWrites(
+    config: RunnableConfig,
+    writes: PendingWrite[],
+    taskId: string,
+    taskPath = "",
+  ): Promise<void> {
+    const { thread, namespace, id } = addressOf(config);
+    if (thread === undefined)
+      throw new Error("writes need configurable.thread_id: the thread to keep them in");
+    if (id === undefined)
+      throw new Error("writes need configurable.checkpoint_id: the checkpoint they follow");
+    await this.#commit(thread, async (draft) => {
+      const stored = [];
+      for (const [position, [channel, value]] of writes.entries()) {
+        const index = WRITES_IDX_MAP[channel] ?? position;
+        const kept = await draft.value(value, { passing: true });
+        stored.push({ path: taskPath, task: taskId, index, channel, ...kept });
+      }
+      await this.#putBlobs(draft);
+      return await this.#options.store.putWrites(
+        { thread, namespace, id },
+        stored,
+        draft.parts,
+        holdOf(config),
+      );
+    });
+  }
+
+  async deleteThread(threadId: string, hold?: Hold): Promise<void> {
+    await this.#options.store.delete(threadId, hold);
+    this.#cache.forget(threadId);
+  }
+
+  async #commit(
+    thread: string,
+    write: (draft: Draft, trusting: boolean) => Promise<CommitOutcome>,
+  ): Promise<Draft> {
+    const cached = this.#cache.of(thread);
+    const draft = new Draft(thread, cached, this.#kept, this.serde);
+    if ((await write(draft, true)) === "stored") {
+      for (const [id, keys] of draft.lists) cached.remember(id, keys);
+      return draft;
+    }
+    // Somebody else has written the thread meanwhile: everything is brought along, and nothing is counted on.
+    this.#cache.forget(thread);
+    const whole = new Draft(thread, undefined, this.#kept, this.serde);
+    if ((await write(whole, false)) === "stale")
+      throw new Error(`thread ${thread} could not be written in full`);
+    return whole;
+  }
+
+  async #putBlobs({ blobs }: Draft): Promise<void> {
+    await Promise.all([...blobs.values()].map((bytes) => this.#options.blobs.put(bytes)));
+  }
+
+  async #tuple(stored: StoredCheckpoint): Promise<CheckpointTuple> {
+    const { thread, namespace, id, parent } = stored;
+    const ports = { ...this.#options, serde: this.serde, kept: this.#kept };
+    const all = [stored.metadata, ...stored.values, ...stored.writes];
+    const [metadata, ...values] = await readValues(ports, thread, this.#cache.of(thread), all);
+    this.#cache.trim();
+    // Written by put alone.
+    const body = JSON.parse(stored.body) as Omit<Checkpoint, "channel_values">;
+    const channels = stored.values.map(({ channel }, index) => [channel, values[index]] as const);
+    const checkpoint: Checkpoint = { ...body, channel_values: Object.fromEntries(channels) };
+    const at = (checkpoint_id: string): RunnableConfig => ({
+      configurable: { thread_id: thread, checkpoint_ns: namespace, checkpoint_id },
+    });
+    if (checkpoint.v < 4 && parent !== "") await this.#bringSends(checkpoint, at(parent));
+    return {
+      config: at(id),
+      checkpoint,
+      metadata: metadata as CheckpointMetadata, // written by put alone
+      pendingWrites: stored.writes.map(({ task, channel }, index): CheckpointPendingWrite => [
+        task,
+        channel,
+        values[stored.values.length + index],
+      ]),
+      ...(parent === "" ? {} : { parentConfig: at(parent) }),
+    };
+  }
+
+  /** Before format 4 the sends of a step stood among the writes of the checkpoint before. */
+  async #bringSends(checkpoint: Checkpoint, parent: RunnableConfig): Promise<void> {
+    const writes = (await this.getTuple(parent))?.pendingWrites ?? [];
+    const versions = Object.values(checkpoint.channel_versions);
+    checkpoint.channel_values[TASKS] = writes.flatMap(([, channel, value]) =>
+      channel === TASKS ? [value] : [],
+    );
+    checkpoint.channel_versions[TASKS] =
+      versions.length > 0 ? maxChannelVersion(...versions) : this.getNextVersion(undefined);
+  }
+}
+
+type Address = {
+  readonly thread: string | undefined;
+  readonly namespace: string;
+  readonly id: string | undefined;
+};
+
+function addressOf({ configurable = {} }: RunnableConfig): Address {
+  const { thread_id, checkpoint_ns, checkpoint_id } = configurable as Readonly<Record<string, unknown>>;
+  return {
+    thread: typeof thread_id === "string" || typeof thread_id === "number" ? String(thread_id) : undefined,
+    namespace: typeof checkpoint_ns === "string" ? checkpoint_ns : "",
+    id: typeof checkpoint_id === "string" && checkpoint_id !== "" ? checkpoint_id : undefined,
+  };
+}
+
+function holdOf({ configurable }: RunnableConfig): Hold | undefined {
+  return configurable?.["hold"] as Hold | undefined; // put there by the runner alone
+}

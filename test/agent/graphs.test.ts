@@ -1,0 +1,102 @@
+import { fileURLToPath } from "node:url";
+import { afterEach, describe, expect, it } from "vitest";
+import type { AgentDefinition } from "../../src/core/agent.ts";
+import type { MediaBlock } from "../../src/core/blocks.ts";
+import { bench, definition, failure, turn } from "./set-up.ts";
+
+const graph = (name: string): AgentDefinition =>
+  definition({ graph: fileURLToPath(new URL(`../fixtures/graphs/${name}.js`, import.meta.url)) });
+
+/** What the fixture slow-tool.js looks for. */
+const hooks = globalThis as { slowToolCalled?: () => void; endSlowTool?: (result: string) => void };
+afterEach(() => {
+  delete hooks.slowToolCalled;
+  delete hooks.endSlowTool;
+});
+
+describe("a graph that an operator brings", () => {
+  it("answers, and remembers by our checkpointer", async () => {
+    const { say } = bench();
+    const agent = graph("echo");
+    expect(await say(agent, "1", "hello")).toBe("1: hello");
+    expect(await say(agent, "2", "again")).toBe("3: again");
+  });
+
+  it("is given an image and the text of a document as standard blocks", async () => {
+    const { blobs, say } = bench();
+    const image = await blobs.put(Buffer.from("PNG"));
+    const extract = await blobs.put(Buffer.from("Dear reader"));
+    const blocks: readonly MediaBlock[] = [
+      { type: "image", mimeType: "image/png", blob: image, bytes: 3, caption: "my cat" },
+      {
+        type: "file",
+        mimeType: "text/plain",
+        blob: extract,
+        bytes: 11,
+        extract: { blob: extract, bytes: 11 },
+      },
+    ];
+    const answer = await say(graph("echo"), "1", blocks);
+    expect(answer).toContain(`image image/png ${Buffer.from("PNG").toString("base64")} | my cat`);
+    expect(answer).toMatch(/<document-\w+>\nDear reader\n<\/document-\w+>/);
+  });
+
+  it("shows its text to who asked for it", async () => {
+    const { runner } = bench();
+    const shown: string[] = [];
+    const streaming = {
+      ...turn(graph("echo"), "1", "hello"),
+      onText: (text: string) => void shown.push(text),
+    };
+    await runner.run(streaming, new AbortController().signal);
+    expect(shown.at(-1)).toBe("1: hello");
+  });
+
+  it("shows an assistant's text alone, never what a tool gave", async () => {
+    const { runner } = bench();
+    const shown: string[] = [];
+    hooks.slowToolCalled = () => hooks.endSlowTool?.("from the tool");
+    const asked = turn(graph("slow-tool"), "1", "use the tool");
+    const { markdown } = await runner.run(
+      { ...asked, onText: (text) => void shown.push(text) },
+      new AbortController().signal,
+    );
+    expect(markdown).toBe("human:use the tool | ai:One moment. | tool:from the tool");
+    expect(shown).toEqual(["One moment.", markdown]);
+  });
+
+  it("can be aborted while its tool runs, and the next turn finds a sound thread", async () => {
+    const { runner, say } = bench();
+    const agent = graph("slow-tool");
+    const controller = new AbortController();
+    const reason = new Error("stopped by the person");
+    hooks.slowToolCalled = () => controller.abort(reason);
+    await expect(runner.run(turn(agent, "1", "use the tool"), controller.signal)).rejects.toBe(reason);
+    hooks.endSlowTool?.("too late");
+
+    const sound =
+      "human:use the tool | ai:One moment. | tool:This call was interrupted before it had a result. | human:hello";
+    expect(await say(agent, "2", "hello")).toBe(sound);
+  });
+
+  it.each([
+    [
+      "not-a-graph",
+      "has no compiled graph as its default export; end it with: export default graph.compile()",
+    ],
+    ["no-messages", 'is a graph without a "messages" channel; build it on MessagesAnnotation'],
+    ["own-checkpointer", "has a checkpointer of its own; compile it without one, Perch keeps its threads"],
+  ])("is refused with a sentence: %s", async (name, words) => {
+    const agent = graph(name);
+    expect(await failure(bench().say(agent, "1", "hello"))).toMatchObject({
+      code: "agent.invalid",
+      message: `agent "helper": ${agent.graph} ${words}`,
+    });
+  });
+
+  it("is refused when its file is not there", async () => {
+    const missing = await failure(bench().say(graph("nowhere"), "1", "hello"));
+    expect(missing.code).toBe("agent.invalid");
+    expect(missing.message).toContain("nowhere.js could not be loaded");
+  });
+});

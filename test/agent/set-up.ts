@@ -1,0 +1,81 @@
+import { createHash } from "node:crypto";
+import { MemorySaver } from "@langchain/langgraph-checkpoint";
+import type { AgentDefinition, AgentRunner, AgentTurn, Blobs } from "../../src/core/agent.ts";
+import type { BlobRef, ContentBlock } from "../../src/core/blocks.ts";
+import { GatewayError } from "../../src/core/errors.ts";
+import type { ChatId } from "../../src/core/identity.ts";
+import { createAgentRunner } from "../../src/agent/runner.ts";
+
+/** Blobs that last as long as the test. */
+export function memoryBlobs(): Blobs {
+  const held = new Map<BlobRef, Uint8Array>();
+  return {
+    async put(bytes) {
+      const ref: BlobRef = `sha256:${createHash("sha256").update(bytes).digest("hex")}`;
+      held.set(ref, bytes);
+      return ref;
+    },
+    async read(ref) {
+      const bytes = held.get(ref);
+      if (bytes === undefined) throw new GatewayError("blob.missing", `no blob ${ref}`);
+      return bytes;
+    },
+  };
+}
+
+export function definition(fields: Partial<AgentDefinition> = {}): AgentDefinition {
+  return {
+    name: "helper",
+    prompt: "You help.",
+    model: { provider: "demo", name: "demo" },
+    limits: { turnSeconds: 60, messages: 40, characters: 20_000, mediaTurns: 2 },
+    ...fields,
+  };
+}
+
+export function turn(agent: AgentDefinition, id: string, said: string | readonly ContentBlock[]): AgentTurn {
+  return {
+    hold: { chat: 7 as ChatId, owner: "test", epoch: 1 }, // a chat of the test's own
+    thread: "7/helper/1",
+    agent,
+    messageId: id,
+    content: typeof said === "string" ? [{ type: "text", text: said }] : said,
+    sentAt: "2026-03-01T12:00:00Z",
+  };
+}
+
+export type Bench = {
+  readonly runner: AgentRunner;
+  readonly saver: MemorySaver;
+  readonly blobs: Blobs;
+  readonly say: (
+    agent: AgentDefinition,
+    id: string,
+    said: string | readonly ContentBlock[],
+  ) => Promise<string>;
+};
+
+/** A runner with a saver and blobs in memory; `say` runs one turn to its end and gives the answer. */
+export function bench(): Bench {
+  const saver = new MemorySaver();
+  const blobs = memoryBlobs();
+  const runner = createAgentRunner({ saver, blobs });
+  return {
+    runner,
+    saver,
+    blobs,
+    say: async (agent, id, said) =>
+      (await runner.run(turn(agent, id, said), new AbortController().signal)).markdown,
+  };
+}
+
+/** What a promise rejects with. */
+export async function failure(promise: Promise<unknown>): Promise<GatewayError> {
+  try {
+    await promise;
+  } catch (error) {
+    if (error instanceof GatewayError) return error;
+    throw error;
+  }
+  throw new Error("nothing was thrown");
+}
