@@ -15,7 +15,8 @@ export async function sniff(
   },
 ): Promise<Sniffed> {
   const { fileTypeFromBuffer } = await import("file-type");
-  const found = await fileTypeFromBuffer(head).catch(() => undefined); // it throws on some truncated containers
+  // FF FE begins UTF-16 and MPEG audio alike; and file-type throws on some truncated containers.
+  const found = isUtf16(head) ? undefined : await fileTypeFromBuffer(head).catch(() => undefined);
   const mimeType = found ? canonical(found.mime, hint.mimeType) : await fromText(head, hint);
   return { mimeType, kind: kindOf(mimeType) };
 }
@@ -45,8 +46,7 @@ async function fromText(
 
 /** Whether bytes read as text: a BOM, or UTF-8 without NUL but for a character that the head cuts in two. */
 function isText(head: Uint8Array): boolean {
-  const [a, b] = head;
-  if ((a === 0xff && b === 0xfe) || (a === 0xfe && b === 0xff)) return true;
+  if (isUtf16(head)) return true;
   if (head.includes(0)) return false;
   try {
     new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: true });
@@ -56,6 +56,17 @@ function isText(head: Uint8Array): boolean {
     const controls = head.filter((byte) => byte < 9 || (byte > 13 && byte < 32)).length;
     return controls * 100 <= head.length;
   }
+}
+
+/** A mark of UTF-16 with text behind it: hardly a control character, and no character that does not exist. */
+function isUtf16(head: Uint8Array): boolean {
+  const [a, b] = head;
+  const encoding = a === 0xff && b === 0xfe ? "utf-16le" : a === 0xfe && b === 0xff ? "utf-16be" : undefined;
+  if (encoding === undefined) return false;
+  const text = new TextDecoder(encoding).decode(head.subarray(0, head.length - (head.length % 2)));
+  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
+  const odd = text.match(/[\u0000-\u0008\u000e-\u001f\ufffd\p{Cn}\p{Co}]/gu)?.length ?? 0;
+  return odd * 100 <= text.length;
 }
 
 export function isTextType(mimeType: string): boolean {

@@ -1,0 +1,174 @@
+import { describe, expect, it } from "vitest";
+import type { MessageEvent, StopEvent } from "../../src/core/events.ts";
+import type { ChannelRules } from "../../src/core/rules.ts";
+import { admit, agentFor } from "../../src/intake/admit.ts";
+
+const RULES: ChannelRules = {
+  owner: "1",
+  allow: ["2"],
+  deny: ["3"],
+  open: false,
+  strangers: "silent",
+  agent: "helper",
+  chats: {
+    "-100": {
+      agent: "editor",
+      when: "all",
+      senders: { "2": { agent: "coder" } },
+      topics: { "7": { agent: "poet", when: "none" }, "8": { when: "addressed" } },
+    },
+  },
+};
+
+function message(
+  changes: Partial<MessageEvent> & { text?: string; person?: string; group?: string; topic?: string },
+): MessageEvent {
+  const { text = "hello", person = "1", group, topic, ...rest } = changes;
+  return {
+    type: "message",
+    id: "1",
+    ref: "1",
+    place: {
+      chat: group ?? "5",
+      kind: group === undefined ? "private" : "group",
+      ...(topic === undefined ? {} : { topic }),
+    },
+    from: { id: person, name: "Ada" },
+    sentAt: "2026-01-01T00:00:00.000Z",
+    content: [{ type: "text", text }],
+    addressed: true,
+    ...rest,
+  };
+}
+
+describe("admission", () => {
+  it.each([
+    ["the owner", message({ person: "1" }), undefined, { kind: "turn", agent: "helper", by: "channel" }],
+    [
+      "a listed person",
+      message({ person: "2" }),
+      undefined,
+      { kind: "turn", agent: "helper", by: "channel" },
+    ],
+    [
+      "who was granted it in chat",
+      message({ person: "9" }),
+      "allowed",
+      { kind: "turn", agent: "helper", by: "channel" },
+    ],
+    [
+      "a denied person, whatever was granted",
+      message({ person: "3" }),
+      "owner",
+      { kind: "refused", why: "the sender is on the deny list", stranger: false },
+    ],
+    [
+      "a stranger",
+      message({ person: "9" }),
+      undefined,
+      { kind: "refused", why: "the sender is not allowed here", stranger: true },
+    ],
+    [
+      "a stranger with a code",
+      message({ person: "9", text: "/start abcdefgh" }),
+      undefined,
+      { kind: "claim", code: "abcdefgh", agent: "helper" },
+    ],
+    [
+      "a code in a group",
+      message({ person: "1", text: "/start abcdefgh", group: "-1" }),
+      undefined,
+      { kind: "command", name: "help", agent: "helper" },
+    ],
+    [
+      "a denied person with a code",
+      message({ person: "3", text: "/start abcdefgh" }),
+      undefined,
+      { kind: "refused", why: "the sender is on the deny list", stranger: false },
+    ],
+    [
+      "/start alone",
+      message({ text: "/start" }),
+      undefined,
+      { kind: "command", name: "help", agent: "helper" },
+    ],
+    [
+      "/new with words after it",
+      message({ text: "/new please" }),
+      undefined,
+      { kind: "command", name: "new", agent: "helper" },
+    ],
+    [
+      "a word that only begins like a command",
+      message({ text: "/newish" }),
+      undefined,
+      { kind: "turn", agent: "helper", by: "channel" },
+    ],
+    [
+      "a group that is not addressed",
+      message({ group: "-1", addressed: false }),
+      undefined,
+      { kind: "refused", why: "not addressed", stranger: false },
+    ],
+    [
+      "a group set to all",
+      message({ group: "-100", addressed: false }),
+      undefined,
+      { kind: "turn", agent: "editor", by: "chat" },
+    ],
+    [
+      "a topic set to none",
+      message({ group: "-100", topic: "7" }),
+      undefined,
+      { kind: "refused", why: "the chat is set to none", stranger: false },
+    ],
+    [
+      "a topic set back to addressed",
+      message({ group: "-100", topic: "8", addressed: false }),
+      undefined,
+      { kind: "refused", why: "not addressed", stranger: false },
+    ],
+  ] as const)("decides about %s", (_name, event, granted, verdict) => {
+    expect(admit(event, RULES, granted)).toEqual(verdict);
+  });
+
+  it("lets a stop through from who may talk, and from nobody else", () => {
+    const stop: StopEvent = {
+      type: "stop",
+      id: "s",
+      place: { chat: "5", kind: "private" },
+      from: { id: "2", name: "" },
+      sentAt: "",
+    };
+    expect(admit(stop, RULES, undefined)).toEqual({ kind: "stop", agent: "helper" });
+    expect(admit({ ...stop, from: { id: "9", name: "" } }, RULES, undefined).kind).toBe("refused");
+  });
+
+  it("refuses what comes from a connection that is not configured", () => {
+    expect(admit(message({}), undefined, "owner").kind).toBe("refused");
+  });
+
+  it("lets everybody in where the operator says so", () => {
+    expect(admit(message({ person: "9" }), { ...RULES, open: true }, undefined).kind).toBe("turn");
+  });
+});
+
+describe("which agent answers", () => {
+  it.each([
+    [
+      "sender in chat before topic",
+      message({ group: "-100", topic: "7", person: "2" }),
+      { agent: "coder", by: "sender" },
+    ],
+    ["topic before chat", message({ group: "-100", topic: "7" }), { agent: "poet", by: "topic" }],
+    [
+      "chat where the topic names none",
+      message({ group: "-100", topic: "8" }),
+      { agent: "editor", by: "chat" },
+    ],
+    ["chat before channel", message({ group: "-100" }), { agent: "editor", by: "chat" }],
+    ["channel otherwise", message({ group: "-999" }), { agent: "helper", by: "channel" }],
+  ] as const)("%s", (_name, event, expected) => {
+    expect(agentFor(event, RULES)).toEqual(expected);
+  });
+});

@@ -1,0 +1,246 @@
+import { createCipheriv } from "node:crypto";
+import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import sharp from "sharp";
+import { afterEach, describe, expect, it } from "vitest";
+import type { MediaKind } from "../../src/core/blocks.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { GatewayError } from "../../src/core/errors.ts";
+import { type MediaLimits, takeIn, type Taken } from "../../src/media/take-in.ts";
+import { FileBlobs } from "../../src/store/blobs.ts";
+import { manualClock } from "../support/clock.ts";
+
+const FIXTURES = join(import.meta.dirname, "../fixtures/media");
+const folders: string[] = [];
+
+afterEach(async () => {
+  for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+});
+
+const LIMITS: MediaLimits = {
+  imageBytes: 20_000_000,
+  documentBytes: 20_000_000,
+  audioBytes: 20_000_000,
+  videoBytes: 20_000_000,
+  fetchSeconds: 60,
+  stallSeconds: 10,
+};
+
+async function setUp() {
+  const folder = await mkdtemp(join(tmpdir(), "perch-media-"));
+  folders.push(folder);
+  const blobs = new FileBlobs(folder);
+  const take = async (
+    source: Uint8Array | AsyncIterable<Uint8Array>,
+    declared: { kind?: MediaKind; mimeType?: string; filename?: string; bytes?: number; label?: string } = {},
+    limits: Partial<MediaLimits> = {},
+  ): Promise<Taken> => {
+    const { kind = "file", ...rest } = declared;
+    return await takeIn(
+      { type: "unfetched", kind, ref: "r", declared: rest },
+      {
+        open: async () => (source instanceof Uint8Array ? chunked(source) : source),
+        blobs,
+        limits: { ...LIMITS, ...limits },
+        clock: systemClock,
+      },
+      new AbortController().signal,
+    );
+  };
+  return { blobs, take };
+}
+
+async function* chunked(bytes: Uint8Array): AsyncIterable<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += 4_096) yield bytes.subarray(at, at + 4_096);
+}
+
+const fixture = (name: string): Promise<Uint8Array> => readFile(join(FIXTURES, name));
+
+describe("what bytes become", () => {
+  it.each([
+    [
+      "photo.jpg",
+      { kind: "image" },
+      { type: "image", mimeType: "image/jpeg", width: 640, height: 480 },
+      "seen",
+    ],
+    [
+      "jpeg_bytes_named.png",
+      { kind: "image", mimeType: "image/png" },
+      { type: "image", mimeType: "image/jpeg" },
+      "seen",
+    ],
+    [
+      "red64.png",
+      { kind: "file", mimeType: "application/pdf" },
+      { type: "image", mimeType: "image/png", width: 64 },
+      "seen",
+    ],
+    ["exif6.jpg", { kind: "image" }, { type: "image", mimeType: "image/jpeg" }, "seen"],
+    ["animated.gif", { kind: "image" }, { type: "image", mimeType: "image/jpeg" }, "seen"],
+    ["script.svg", { kind: "file" }, { type: "image", mimeType: "image/jpeg" }, "seen"],
+    ["voice_known.ogg", { kind: "audio" }, { type: "audio", mimeType: "audio/ogg", bytes: 17_389 }, "seen"],
+    [
+      "voice_known.webm",
+      { kind: "audio", mimeType: "audio/webm" },
+      { type: "audio", mimeType: "audio/webm" },
+      "seen",
+    ],
+    [
+      "two_pages.pdf",
+      { filename: "two_pages.pdf" },
+      { type: "file", mimeType: "application/pdf" },
+      "extracted",
+    ],
+    ["password.pdf", {}, { type: "file", mimeType: "application/pdf" }, "seen"],
+    ["notes.md", { filename: "notes.md" }, { type: "file", mimeType: "text/markdown" }, "extracted"],
+    [
+      "single_line_300k.json",
+      { filename: "a.json" },
+      { type: "file", mimeType: "application/json" },
+      "shortened",
+    ],
+    [
+      "html_error_page.jpg",
+      { kind: "image", filename: "a.jpg" },
+      { type: "file", mimeType: "text/html" },
+      "extracted",
+    ],
+    [
+      "brief.docx",
+      {},
+      { type: "file", mimeType: "application/vnd.openxmlformats-officedocument.wordprocessingml.document" },
+      "seen",
+    ],
+  ] as const)("%s", async (name, declared, block, outcome) => {
+    const { take } = await setUp();
+    const taken = await take(await fixture(name), declared);
+    expect(taken.outcome).toBe(outcome);
+    expect(taken.blocks).toHaveLength(1);
+    expect(taken.blocks[0]).toMatchObject(block);
+  });
+
+  it("turns a photo upright, without its EXIF", async () => {
+    const { take, blobs } = await setUp();
+    const [block] = (await take(await fixture("exif6.jpg"), { kind: "image" })).blocks;
+    if (block?.type !== "image") throw new Error("no image");
+    const metadata = await sharp(await blobs.read(block.blob)).metadata();
+    expect([metadata.orientation ?? 1, metadata.exif]).toEqual([1, undefined]);
+    expect(metadata.width).toBe(block.width);
+  });
+
+  it.each([
+    ["windows1252.txt", /[äöüÄÖÜß€“”é]/],
+    ["utf16le_bom.csv", /,|;/],
+    ["two_pages.pdf", /\[page 1\][^]*\[page 2\]/],
+  ])("reads the text of %s", async (name, pattern) => {
+    const { take, blobs } = await setUp();
+    const [block] = (await take(await fixture(name), { filename: name })).blocks;
+    if (block?.type !== "file" || !block.extract) throw new Error("no text was taken out");
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(await blobs.read(block.extract.blob));
+    expect(text).toMatch(pattern);
+    expect(text).not.toMatch(/[\ufffd\0]/);
+  });
+
+  it("keeps the head and the tail of a long text, within 100 KB of whole characters", async () => {
+    const { take, blobs } = await setUp();
+    const long = new TextEncoder().encode(`first\n${"äöü 🦜 ".repeat(30_000)}\nlast`);
+    const [block] = (await take(long, { filename: "long.txt" })).blocks;
+    if (block?.type !== "file" || !block.extract) throw new Error("no text was taken out");
+    const text = new TextDecoder("utf-8", { fatal: true }).decode(await blobs.read(block.extract.blob));
+    expect(block.extract.bytes).toBeLessThanOrEqual(102_400);
+    expect(text.startsWith("first\n")).toBe(true);
+    expect(text.endsWith("\nlast")).toBe(true);
+    expect(text).toContain("left out");
+    expect(text).not.toContain("\ufffd");
+  });
+
+  it("brings a picture over 5 MB of base64 under it", async () => {
+    const { take } = await setUp();
+    const cipher = createCipheriv("aes-128-ctr", Buffer.alloc(16, 7), Buffer.alloc(16));
+    const noise = cipher.update(Buffer.alloc(2_400 * 2_400 * 3)); // the same noise each time, and nothing compresses it
+    const png = await sharp(noise, { raw: { width: 2_400, height: 2_400, channels: 3 } })
+      .png()
+      .toBuffer();
+    expect(png.length).toBeGreaterThan(5_242_880);
+    const [block] = (await take(png, { kind: "image" })).blocks;
+    if (block?.type !== "image") throw new Error("no image");
+    expect(Math.ceil(block.bytes / 3) * 4).toBeLessThanOrEqual(5_242_880);
+  });
+});
+
+describe("what cannot be used", () => {
+  it.each([
+    [
+      "truncated.jpg",
+      { kind: "image" as const },
+      {},
+      "unreadable",
+      "[image: not usable, the picture does not decode]",
+    ],
+    [
+      "bomb_30000x30000.png",
+      { kind: "image" as const, filename: "b.png" },
+      {},
+      "too_large",
+      "[b.png: not usable, 30000 × 30000 pixels, over 50 megapixels]",
+    ],
+    ["empty.txt", { filename: "empty.txt" }, {}, "unreadable", "[empty.txt: not usable, it is empty]"],
+    [
+      "photo.jpg",
+      { kind: "image" as const, bytes: 30_000_000 },
+      {},
+      "too_large",
+      "[image: not usable, 28.6 MB, over 19.1 MB]",
+    ],
+    [
+      "photo.jpg",
+      { kind: "image" as const, label: "photo" },
+      { imageBytes: 8_192 },
+      "too_large",
+      "[photo: not usable, over 0.0 MB (stopped after 0.0 MB)]",
+    ],
+  ])("%s becomes words", async (name, declared, limits, outcome, text) => {
+    const { take } = await setUp();
+    expect(await take(await fixture(name), declared, limits)).toEqual({
+      blocks: [{ type: "text", text }],
+      outcome,
+    });
+  });
+
+  it("says what the channel says of a download that failed, and nothing else of it", async () => {
+    const { take } = await setUp();
+    async function* fails(error: Error): AsyncIterable<Uint8Array> {
+      yield new Uint8Array(10);
+      throw error;
+    }
+    const known = await take(
+      fails(new GatewayError("media.unavailable", "Telegram has no such file any more")),
+    );
+    expect(known.blocks).toEqual([
+      { type: "text", text: "[file: not usable, Telegram has no such file any more]" },
+    ]);
+    const unknown = await take(fails(new Error("GET https://host/bot123:SECRET/file")));
+    expect(unknown.blocks).toEqual([{ type: "text", text: "[file: not usable, the download failed]" }]);
+  });
+
+  it("gives up after the whole time, however lively the download", async () => {
+    const clock = manualClock();
+    const { blobs } = await setUp();
+    async function* drips(): AsyncIterable<Uint8Array> {
+      for (;;) {
+        await clock.advance(5_000);
+        yield new Uint8Array(1);
+      }
+    }
+    const taken = await takeIn(
+      { type: "unfetched", kind: "audio", ref: "r", declared: { label: "voice note" } },
+      { open: async () => drips(), blobs, limits: LIMITS, clock },
+      new AbortController().signal,
+    );
+    expect(taken.blocks).toEqual([
+      { type: "text", text: "[voice note: not usable, the download took longer than 60 s]" },
+    ]);
+  });
+});
