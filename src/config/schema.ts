@@ -1,0 +1,139 @@
+import { z } from "zod";
+
+// Every default of the configuration stands here, once. Messages read "what is wrong; what to do".
+
+/** Names of channels and agents: they stand in rows, folders and thread ids. */
+export const NAME = /^[a-z][a-z0-9-]{0,39}$/;
+export const NAME_RULE = "a name is 1–40 lower-case letters, digits and hyphens, and begins with a letter";
+
+const name = z.string().regex(NAME, `${NAME_RULE}; Rename it`);
+
+const idText = z
+  .string()
+  .regex(
+    /^[^@\s]\S{0,127}$/,
+    "an id has no spaces and is no @name, which can change hands; Write the platform's own id",
+  );
+const id = z
+  .union([z.string(), z.int()], { error: 'an id is text or a whole number; Write it in quotes: "123456789"' })
+  .transform(String)
+  .pipe(idText);
+
+const agent = name.describe("The agent that answers: a file config/agents/<name>.md.");
+const when = z
+  .enum(["addressed", "all", "none"])
+  .describe(
+    "Which messages of a group are answered: those addressed to the bot (the default), all, or none.",
+  );
+
+const chat = z.strictObject({
+  agent: agent.exactOptional(),
+  when: when.exactOptional(),
+  senders: z.record(idText, z.strictObject({ agent })).exactOptional(),
+  topics: z
+    .record(idText, z.strictObject({ agent: agent.exactOptional(), when: when.exactOptional() }))
+    .exactOptional(),
+});
+
+/** What every channel has, whatever its kind. */
+export const channelSchema = z.strictObject({
+  kind: z.string().describe("What it connects to: a folder under channels/."),
+  was: name.exactOptional().describe("An earlier name of this channel, so that its chats are kept."),
+  owner: id.exactOptional().describe("The platform's id of the person who may do everything."),
+  allow: z.array(id).default([]).describe("The platform's ids of the people who may talk here."),
+  deny: z.array(id).default([]).describe("People who may not, whatever else is said."),
+  open: z.boolean().default(false).describe("Everybody may talk here; needs `acknowledge`."),
+  acknowledge: z.literal("allow-arbitrary-senders").exactOptional(),
+  strangers: z
+    .enum(["silent", "polite"])
+    .default("silent")
+    .describe("What others get: nothing, or one sentence."),
+  agent: agent.exactOptional(),
+  chats: z
+    .record(idText, chat)
+    .default({})
+    .describe("Rules for single chats, by the platform's id of the chat."),
+});
+
+export const agentsSchema = z.strictObject({
+  folder: z.string().min(1).default("agents").describe("Where the agents' files are, from here."),
+  default: name.default("helper").describe("Who answers where a channel names no agent."),
+});
+
+/**
+ * The whole file but for the channels, whose keys depend on their kind.
+ * There is no store address beside `data.folder`: the one database lies in it, and two settings could disagree.
+ */
+export const rootSchema = z.strictObject({
+  channels: z.record(z.string().regex(NAME, `${NAME_RULE}; Rename it`), z.record(z.string(), z.unknown())),
+  agents: agentsSchema.prefault({}),
+  data: z
+    .strictObject({
+      folder: z
+        .string()
+        .min(1)
+        .default("../data")
+        .describe("Where the database, media and workspaces are kept, from here."),
+    })
+    .prefault({}),
+  http: z
+    .strictObject({
+      host: z.string().min(1).default("127.0.0.1").describe("The address to listen on."),
+      port: z.int().min(0).max(65_535).default(7373).describe("0 takes a free one."),
+      password: z
+        .string()
+        .min(8)
+        .exactOptional()
+        .describe("Asked of everybody who opens a page; at least 8 characters."),
+    })
+    .prefault({}),
+  turns: z
+    .strictObject({
+      concurrent: z.int().min(1).max(1000).default(16).describe("Turns that run at once."),
+      graceSeconds: z
+        .int()
+        .min(0)
+        .max(600)
+        .default(10)
+        .describe("How long running turns may go on after the process was told to end."),
+      timeoutSeconds: z.int().min(1).max(86_400).default(600).describe("A turn that takes longer is ended."),
+    })
+    .prefault({}),
+  media: z
+    .strictObject({
+      // The Bot API hands bots files of at most 20 MB; other platforms and a Bot API server of one's own hand out more.
+      imageBytes: bytes(20_000_000),
+      documentBytes: bytes(50_000_000),
+      audioBytes: bytes(50_000_000),
+      videoBytes: bytes(100_000_000),
+      fetchSeconds: z.int().min(1).max(3600).default(120).describe("A download may take so long."),
+      stallSeconds: z.int().min(1).max(600).default(20).describe("A download may be silent for so long."),
+    })
+    .prefault({}),
+});
+
+export type RootSettings = z.output<typeof rootSchema>;
+export type ChannelSettings = z.output<typeof channelSchema>;
+
+/** The front matter of an agent's file. */
+export const agentSchema = z.strictObject({
+  model: z.string().default("demo"),
+  baseUrl: z.url({ protocol: /^https?$/ }).exactOptional(),
+  apiKey: z.string().exactOptional(),
+  graph: z.string().min(1).exactOptional(),
+  assets: z.string().min(1).exactOptional(),
+  limits: z
+    .strictObject({
+      messages: z.int().min(1).default(100),
+      // About 25,000 tokens, which leaves room for an answer in a model of 32,000.
+      characters: z.int().min(1000).default(100_000),
+      mediaTurns: z.int().min(0).default(3),
+      // Without it `turns.timeoutSeconds` holds.
+      turnSeconds: z.int().min(1).max(86_400).exactOptional(),
+    })
+    .prefault({}),
+});
+
+function bytes(usual: number): z.ZodDefault<z.ZodInt> {
+  return z.int().min(1).max(2_000_000_000).default(usual);
+}

@@ -1,0 +1,37 @@
+import type { Path } from "./faults.ts";
+
+// Bot API tokens, and the keys of OpenAI, Anthropic and Google as they print them.
+const SECRET_TEXT = /\d{6,}:[\w-]{30,}|\bsk-[\w-]{16,}|\bAIza[\w-]{30,}/g;
+const SECRET_KEY = /^(?:token|secret|password|apiKey)$|(?:Token|Secret|Password|ApiKey)$/;
+const PEOPLE_KEYS = new Set(["owner", "allow", "deny", "chats", "senders"]);
+const LONGEST_SHOWN = 60; // characters
+
+/** Keys named token, secret, password, apiKey, or ending so (appSecret), hold what must not stand in the file. */
+export function holdsSecret(path: Path): boolean {
+  const key = path.findLast((step) => typeof step === "string");
+  return key !== undefined && SECRET_KEY.test(key);
+}
+
+export function looksSecret(text: string): boolean {
+  return text.search(SECRET_TEXT) !== -1;
+}
+
+/** What a fault may show of the value at a path; `undefined` where that is nothing. */
+export function showable(written: string, path: Path, type: "text" | "number"): string | undefined {
+  if (holdsSecret(path)) return undefined;
+  const hidden = hideSecrets(written);
+  const person = type === "text" || path.some((step) => typeof step === "string" && PEOPLE_KEYS.has(step));
+  const masked = person ? maskDigits(hidden) : hidden;
+  const short = masked.length > LONGEST_SHOWN ? `${masked.slice(0, LONGEST_SHOWN)}…` : masked;
+  return type === "text" ? JSON.stringify(short) : short;
+}
+
+/** Takes what looks like a secret, and the given secrets, out of a text. */
+export function hideSecrets(text: string, secrets: readonly string[] = []): string {
+  return secrets.reduce((rest, secret) => rest.replaceAll(secret, "…"), text.replaceAll(SECRET_TEXT, "…"));
+}
+
+/** Seven digits and more, however they are grouped, may be somebody's number: only their ends are shown. */
+export function maskDigits(text: string): string {
+  return text.replaceAll(/\d(?:[ ()-]?\d){6,}/g, (digits) => `${digits.slice(0, 2)}…${digits.slice(-2)}`);
+}
