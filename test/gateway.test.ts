@@ -199,16 +199,29 @@ describe("the way of a message", () => {
     expect(platform.textsIn("c1")[0]).toBe("[voice note: not usable, the toy platform has no such file]");
   });
 
-  it("gives up a download that stalls", async () => {
+  it("gives up a download that stalls, after three tries", async () => {
     const { platform, clock } = await setUp();
+    const stalled = [aGate(), aGate(), aGate()];
+    let tries = 0;
     async function* stalls(): AsyncIterable<Uint8Array> {
       yield new TextEncoder().encode("beginning");
+      stalled[tries]?.open();
+      tries += 1;
       await new Promise<void>(() => {});
     }
     platform.files.set("f1", stalls);
     await platform.say("c1", voice("f1"));
-    while (platform.shown.length === 0) await clock.advance(1_000);
+    for (const [at, { gate }] of stalled.entries()) {
+      await gate;
+      await clock.advance(10_000);
+      const waitMs = [1_000, 3_000][at];
+      if (waitMs === undefined) break;
+      await clock.whenTimer(waitMs);
+      await clock.advance(waitMs);
+    }
+    await platform.until((shown) => shown.length === 2);
     expect(platform.textsIn("c1")[0]).toBe("[voice note: not usable, the download stalled for 10 s]");
+    expect(tries).toBe(3);
   });
 });
 

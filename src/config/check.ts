@@ -2,7 +2,8 @@ import { z } from "zod";
 
 import type { ChannelKind, SettingsIssue, SettingsSchema } from "../core/channel.ts";
 import { suggestion } from "./faults.ts";
-import type { Fault, Path } from "./faults.ts";
+import type { Fault } from "./faults.ts";
+import type { Path } from "./path.ts";
 import { hideSecrets } from "./secrets.ts";
 import { child } from "./yaml-source.ts";
 import type { YamlSource } from "./yaml-source.ts";

@@ -1,3 +1,4 @@
+import type { Path } from "./path.ts";
 import { hideSecrets, maskDigits } from "./secrets.ts";
 
 /** One thing that is wrong in one of the operator's files. Holds no secret and no phone number. */
@@ -14,8 +15,6 @@ export type Fault = {
   /** What to do next; a sentence without its full stop. */
   readonly remedy: string;
 };
-
-export type Path = readonly (string | number)[];
 
 export function faultSentence(fault: Fault): string {
   const where = fault.line === undefined ? fault.file : `${fault.file}:${fault.line}`;

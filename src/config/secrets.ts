@@ -1,4 +1,4 @@
-import type { Path } from "./faults.ts";
+import type { Path } from "./path.ts";
 
 // Bot API tokens, and the keys of OpenAI, Anthropic and Google as they print them.
 const SECRET_TEXT = /\d{6,}:[\w-]{30,}|\bsk-[\w-]{16,}|\bAIza[\w-]{30,}/g;

@@ -2,7 +2,8 @@ import { LineCounter, parseDocument } from "yaml";
 import type { YAMLError } from "yaml";
 
 import { pathText } from "./faults.ts";
-import type { Fault, Path } from "./faults.ts";
+import type { Fault } from "./faults.ts";
+import type { Path } from "./path.ts";
 import type { Lookup } from "./variables.ts";
 import { YamlWalk } from "./yaml-walk.ts";
 

@@ -1,7 +1,7 @@
 import { isAlias, isMap, isScalar, isSeq } from "yaml";
 import type { Document, Scalar } from "yaml";
 
-import type { Path } from "./faults.ts";
+import type { Path } from "./path.ts";
 import { holdsSecret, looksSecret, maskDigits, showable } from "./secrets.ts";
 import { expand } from "./variables.ts";
 import type { Lookup } from "./variables.ts";

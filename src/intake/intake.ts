@@ -1,5 +1,4 @@
 import { createHash } from "node:crypto";
-import type { Kysely } from "kysely";
 import type { PieceBody } from "../core/channel.ts";
 import type { Clock } from "../core/clock.ts";
 import { GatewayError } from "../core/errors.ts";
@@ -14,7 +13,7 @@ import type { Database } from "../store/database.ts";
 import { insertEvent, latestIntent, openIntent, type TraceStep } from "../store/inbox.ts";
 import { grant, grantOf, useClaimCode } from "../store/people.ts";
 import { insertPieces, unparkChat } from "../store/pieces.ts";
-import type { Tables } from "../store/tables.ts";
+import type { Queries } from "../store/tables.ts";
 import { admit, type CommandName, type Granted, type Verdict } from "./admit.ts";
 import { gather } from "./gather.ts";
 import { status } from "./status.ts";
@@ -81,12 +80,7 @@ export class Intake {
     for (const effect of after) effect();
   }
 
-  async #take(
-    trx: Kysely<Tables>,
-    channel: ChannelId,
-    event: InboundEvent,
-    after: (() => void)[],
-  ): Promise<void> {
+  async #take(trx: Queries, channel: ChannelId, event: InboundEvent, after: (() => void)[]): Promise<void> {
     const now = this.#clock.now();
     const known = await grantOf(trx, channel, event.from.id);
     const granted: Granted = known && known.role !== "stranger" ? known.role : undefined;
@@ -118,7 +112,7 @@ export class Intake {
 
   /** Undefined when the chat has seen the event already. */
   async #insert(
-    trx: Kysely<Tables>,
+    trx: Queries,
     channel: ChannelId,
     chat: ChatId,
     event: InboundEvent,
@@ -235,7 +229,7 @@ export class Intake {
 }
 
 type About = {
-  readonly trx: Kysely<Tables>;
+  readonly trx: Queries;
   readonly channel: ChannelId;
   readonly chat: ChatId;
   readonly event: InboundEvent;

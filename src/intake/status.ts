@@ -1,13 +1,12 @@
-import type { Kysely } from "kysely";
 import type { ChatId } from "../core/identity.ts";
 import type { Rules } from "../core/rules.ts";
 import { currentThread } from "../store/chats.ts";
 import { countWaiting } from "../store/inbox.ts";
-import type { Tables } from "../store/tables.ts";
+import type { Queries } from "../store/tables.ts";
 
 /** What `/status` tells of a chat. */
 export async function status(
-  trx: Kysely<Tables>,
+  trx: Queries,
   chat: ChatId,
   agent: string,
   rules: Rules,

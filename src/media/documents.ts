@@ -1,17 +1,10 @@
-import type { BlobRef, MediaBlock } from "../core/blocks.ts";
+import type { MediaBlock } from "../core/blocks.ts";
 import type { FileBlobs } from "../store/blobs.ts";
 import { isTextType } from "./sniff.ts";
-import type { Taken } from "./take-in.ts";
+import type { Fetched, Taken } from "./taken.ts";
 
 /** At most this much of a document's text is put before the model: 100 KB of UTF-8. */
 const INLINE_BYTES = 102_400;
-
-type Fetched = {
-  readonly mimeType: string;
-  readonly blob: BlobRef;
-  readonly bytes: number;
-  readonly filename?: string;
-};
 
 /** A document with the text that could be taken out of it; without any it stays a file that the model is told of. */
 export async function takeDocument(fetched: Fetched, blobs: FileBlobs): Promise<Taken> {

@@ -1,6 +1,7 @@
-import type { BlobRef, MediaBlock } from "../core/blocks.ts";
+import type { MediaBlock } from "../core/blocks.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { FileBlobs } from "../store/blobs.ts";
+import type { Fetched } from "./taken.ts";
 
 // Anthropic and OpenAI refuse images above 5 MB of base64 text and above 8,000 px a side.
 const MODEL_BASE64_BYTES = 5_242_880;
@@ -12,13 +13,6 @@ const FITTED_SIDE = 2_048;
 const MOST_PIXELS = 50_000_000;
 
 const AS_IT_IS = new Set(["image/jpeg", "image/png", "image/webp"]);
-
-type Fetched = {
-  readonly mimeType: string;
-  readonly blob: BlobRef;
-  readonly bytes: number;
-  readonly filename?: string;
-};
 
 /**
  * A picture that every model takes: upright JPEG, PNG or WebP within 5 MB of base64 and 8,000 px a side. What fits is

@@ -1,4 +1,4 @@
-import type { AttachmentOutcome, ContentBlock, MediaKind, Unfetched } from "../core/blocks.ts";
+import type { AttachmentOutcome, MediaKind, Unfetched } from "../core/blocks.ts";
 import { type Clock, deadline } from "../core/clock.ts";
 import { asError, GatewayError, hasCode } from "../core/errors.ts";
 import type { FileBlobs, WrittenBlob } from "../store/blobs.ts";
@@ -6,9 +6,7 @@ import { takeDocument } from "./documents.ts";
 import { takeImage } from "./images.ts";
 import { safeName } from "./names.ts";
 import { sniff } from "./sniff.ts";
-
-/** What one attachment became: blocks for the model, and its one outcome. */
-export type Taken = { readonly blocks: readonly ContentBlock[]; readonly outcome: AttachmentOutcome };
+import type { Taken } from "./taken.ts";
 
 export type MediaLimits = {
   readonly imageBytes: number;

@@ -1,13 +1,12 @@
-import type { Kysely } from "kysely";
 import type { AttachmentOutcome, ContentBlock, Unfetched } from "../core/blocks.ts";
 import type { MessageEvent } from "../core/events.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Database } from "./database.ts";
-import type { Tables } from "./tables.ts";
+import type { Queries } from "./tables.ts";
 
 /** Marks the media of a message as to be fetched; gives the numbers of the rows. */
 export async function insertAttachments(
-  trx: Kysely<Tables>,
+  trx: Queries,
   inboxId: number,
   of: { readonly chat: ChatId; readonly channel: ChannelId; readonly event: MessageEvent },
 ): Promise<readonly number[]> {

@@ -1,10 +1,9 @@
-import type { Kysely } from "kysely";
 import type { Place } from "../core/events.ts";
 import { type ChannelId, type ChatAddress, type ChatId, threadId, type ThreadId } from "../core/identity.ts";
-import type { Tables } from "./tables.ts";
+import type { Queries } from "./tables.ts";
 
 /** The number of the chat behind a platform's address; the first event of an address makes one. */
-export async function chatOf(trx: Kysely<Tables>, channel: ChannelId, place: Place): Promise<ChatId> {
+export async function chatOf(trx: Queries, channel: ChannelId, place: Place): Promise<ChatId> {
   const topic = place.topic ?? "";
   const known = await trx
     .selectFrom("address")
@@ -28,7 +27,7 @@ export function addressOf(channel: ChannelId, chat: string, topic: string): Chat
 }
 
 /** The thread that new messages of a chat go to. */
-export async function currentThread(trx: Kysely<Tables>, chat: ChatId, agent: string): Promise<ThreadId> {
+export async function currentThread(trx: Queries, chat: ChatId, agent: string): Promise<ThreadId> {
   const row = await trx
     .selectFrom("thread_count")
     .select("n")
@@ -39,7 +38,7 @@ export async function currentThread(trx: Kysely<Tables>, chat: ChatId, agent: st
 }
 
 /** Starts a fresh thread; the old one is kept. */
-export async function freshThread(trx: Kysely<Tables>, chat: ChatId, agent: string): Promise<void> {
+export async function freshThread(trx: Queries, chat: ChatId, agent: string): Promise<void> {
   await trx
     .insertInto("thread_count")
     .values({ chat_id: chat, agent, n: 2 })

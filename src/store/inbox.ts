@@ -1,9 +1,9 @@
-import { type Kysely, sql } from "kysely";
+import { sql } from "kysely";
 import type { ContentBlock } from "../core/blocks.ts";
 import type { MessageEvent } from "../core/events.ts";
 import type { ChannelId, ChatId, ThreadId } from "../core/identity.ts";
 import type { InboxState } from "./fact-tables.ts";
-import type { Tables } from "./tables.ts";
+import type { Queries } from "./tables.ts";
 
 export type NewEvent = {
   readonly channel: ChannelId;
@@ -31,7 +31,7 @@ export type TraceStep = { readonly at: number; readonly step: string; readonly [
  * Commits an event, unless the chat holds one of the same key and payload already.
  * The check and the mark are one statement, so that two deliveries at once make one row.
  */
-export async function insertEvent(trx: Kysely<Tables>, event: NewEvent): Promise<number | undefined> {
+export async function insertEvent(trx: Queries, event: NewEvent): Promise<number | undefined> {
   const ended = event.state === "waiting" ? 0 : event.receivedAt;
   const row = await trx
     .insertInto("inbox")
@@ -73,7 +73,7 @@ export type OpenIntent = {
 };
 
 export async function latestIntent(
-  trx: Kysely<Tables>,
+  trx: Queries,
   of: { readonly chat: ChatId; readonly sender: string; readonly agent: string; readonly thread: ThreadId },
 ): Promise<OpenIntent | undefined> {
   const row = await trx
@@ -99,7 +99,7 @@ export async function latestIntent(
 }
 
 /** A message that joined nothing opens an intent of its own number. */
-export async function openIntent(trx: Kysely<Tables>, inboxId: number): Promise<void> {
+export async function openIntent(trx: Queries, inboxId: number): Promise<void> {
   await trx.updateTable("inbox").set({ intent: inboxId }).where("id", "=", inboxId).execute();
 }
 
@@ -116,7 +116,7 @@ export function withTrace(step: TraceStep): ReturnType<typeof sql<string>> {
 }
 
 /** How much waits in a chat, for `/status`. */
-export async function countWaiting(db: Kysely<Tables>, chat: ChatId): Promise<number> {
+export async function countWaiting(db: Queries, chat: ChatId): Promise<number> {
   const row = await db
     .selectFrom("inbox")
     .select((eb) => eb.fn.countAll().as("n"))

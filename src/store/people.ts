@@ -1,8 +1,7 @@
-import type { Kysely } from "kysely";
 import type { ChannelId } from "../core/identity.ts";
 import type { Database } from "./database.ts";
 import type { Role } from "./fact-tables.ts";
-import type { Tables } from "./tables.ts";
+import type { Queries } from "./tables.ts";
 
 export type Grant = {
   readonly channel: ChannelId;
@@ -25,7 +24,7 @@ export async function allGrants(database: Database): Promise<readonly Grant[]> {
 
 /** What was granted to a person, or that they are a stranger who was told so. Read anew for each event: a revocation holds at once. */
 export async function grantOf(
-  trx: Kysely<Tables>,
+  trx: Queries,
   channel: ChannelId,
   person: string,
 ): Promise<Pick<Grant, "role" | "at"> | undefined> {
@@ -47,7 +46,7 @@ export async function hasOwner(database: Database, channel: ChannelId): Promise<
   return owner !== undefined;
 }
 
-export async function grant(trx: Kysely<Tables>, given: Grant): Promise<void> {
+export async function grant(trx: Queries, given: Grant): Promise<void> {
   const { channel, person, role, grantedBy, at } = given;
   await trx
     .insertInto("person")
@@ -89,7 +88,7 @@ export async function claimCode(
 }
 
 /** Whether the code was right; it is used up then, in the same statement. */
-export async function useClaimCode(trx: Kysely<Tables>, channel: ChannelId, code: string): Promise<boolean> {
+export async function useClaimCode(trx: Queries, channel: ChannelId, code: string): Promise<boolean> {
   const { numDeletedRows } = await trx
     .deleteFrom("claim_code")
     .where("channel", "=", channel)

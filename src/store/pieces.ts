@@ -1,10 +1,9 @@
-import type { Kysely } from "kysely";
 import type { PieceBody, PlatformId } from "../core/channel.ts";
 import type { ChatAddress, ChatId } from "../core/identity.ts";
 import { addressOf } from "./chats.ts";
 import type { Database } from "./database.ts";
 import type { PieceState } from "./fact-tables.ts";
-import type { Tables } from "./tables.ts";
+import type { Queries } from "./tables.ts";
 
 export type NewPiece = {
   readonly chat: ChatId;
@@ -32,11 +31,7 @@ export type OpenPiece = {
   readonly createdAt: number;
 };
 
-export async function insertPieces(
-  trx: Kysely<Tables>,
-  pieces: readonly NewPiece[],
-  now: number,
-): Promise<void> {
+export async function insertPieces(trx: Queries, pieces: readonly NewPiece[], now: number): Promise<void> {
   if (pieces.length === 0) return;
   await trx
     .insertInto("piece")
@@ -114,7 +109,7 @@ export async function endPiece(
     readonly notice?: NewPiece;
   },
 ): Promise<void> {
-  const write = async (trx: Kysely<Tables>): Promise<void> => {
+  const write = async (trx: Queries): Promise<void> => {
     await trx
       .updateTable("piece")
       .set({
@@ -161,7 +156,7 @@ export async function parkChat(database: Database, chat: ChatId, error: string):
 }
 
 /** Gives the number of pieces that go on now. */
-export async function unparkChat(trx: Kysely<Tables>, chat: ChatId): Promise<number> {
+export async function unparkChat(trx: Queries, chat: ChatId): Promise<number> {
   const { numUpdatedRows } = await trx
     .updateTable("piece")
     .set({ state: "planned", not_before: 0 })

@@ -1,5 +1,5 @@
-import type { Kysely, Transaction } from "kysely";
-import type { MessageKey, StoredList, StoredValue } from "../core/threads.ts";
+import type { Kysely } from "kysely";
+import type { MessageKey, StoredList } from "../core/threads.ts";
 import type { Tables } from "./tables.ts";
 
 /** Lists in full. One that is not there is missing from the answer. */
@@ -18,39 +18,8 @@ export async function loadLists(
   return full;
 }
 
-/** Deletes lists and messages that nothing means any more: what a rewritten history has left behind. */
-export async function dropOrphans(trx: Transaction<Tables>, thread: string): Promise<void> {
-  const lists = await allLists(trx, thread);
-  const usedLists = new Set<string>();
-  const usedMessages = new Set<MessageKey>();
-  for (const refs of await allRefs(trx, thread)) {
-    for (const key of refs.messages) usedMessages.add(key);
-    for (const id of refs.lists) {
-      for (const key of inFull(lists, id) ?? []) usedMessages.add(key);
-      for (let list = lists.get(id); list; list = lists.get(list.parent)) usedLists.add(list.id);
-    }
-  }
-  for (const id of lists.keys()) {
-    if (usedLists.has(id)) continue;
-    await trx.deleteFrom("thread_list").where("thread", "=", thread).where("id", "=", id).execute();
-  }
-  const messages = await trx
-    .selectFrom("thread_message")
-    .select(["id", "hash"])
-    .where("thread", "=", thread)
-    .execute();
-  for (const { id, hash } of messages) {
-    if (usedMessages.has(`${hash}:${id}`)) continue;
-    await trx
-      .deleteFrom("thread_message")
-      .where("thread", "=", thread)
-      .where("id", "=", id)
-      .where("hash", "=", hash)
-      .execute();
-  }
-}
-
-async function allLists(db: Kysely<Tables>, thread: string): Promise<ReadonlyMap<string, StoredList>> {
+/** As they are written down, by id. */
+export async function allLists(db: Kysely<Tables>, thread: string): Promise<ReadonlyMap<string, StoredList>> {
   const rows = await db
     .selectFrom("thread_list")
     .select(["id", "parent", "keep", "own"])
@@ -60,7 +29,11 @@ async function allLists(db: Kysely<Tables>, thread: string): Promise<ReadonlyMap
   return new Map(rows.map(({ own, ...row }) => [row.id, { ...row, own: JSON.parse(own) as MessageKey[] }]));
 }
 
-function inFull(lists: ReadonlyMap<string, StoredList>, id: string): readonly MessageKey[] | undefined {
+/** Undefined when a part of it is not there. */
+export function inFull(
+  lists: ReadonlyMap<string, StoredList>,
+  id: string,
+): readonly MessageKey[] | undefined {
   const chain: StoredList[] = [];
   for (let at = id; at !== "";) {
     const list = lists.get(at);
@@ -74,17 +47,4 @@ function inFull(lists: ReadonlyMap<string, StoredList>, id: string): readonly Me
     for (const key of list.own) keys.push(key);
   }
   return keys;
-}
-
-async function allRefs(
-  trx: Transaction<Tables>,
-  thread: string,
-): Promise<readonly Pick<StoredValue, "lists" | "messages">[]> {
-  const kept = await Promise.all(
-    (["thread_checkpoint", "thread_value", "thread_write"] as const).map((table) =>
-      trx.selectFrom(table).select("refs").where("thread", "=", thread).execute(),
-    ),
-  );
-  // Written by the store alone.
-  return kept.flat().map(({ refs }) => JSON.parse(refs) as Pick<StoredValue, "lists" | "messages">);
 }

@@ -1,28 +1,30 @@
 import type { Transaction } from "kysely";
-import type { Hold } from "../core/identity.ts";
 import type {
   CheckpointAddress,
   CheckpointCommit,
-  MessageKey,
-  StoredChannel,
   StoredCheckpoint,
   StoredMessage,
   StoredParts,
-  StoredValue,
   StoredWrite,
   ThreadStore,
 } from "../core/threads.ts";
 import type { Database } from "./database.ts";
 import { assertHeld } from "./holds.ts";
 import type { Tables } from "./tables.ts";
-import type { ThreadCheckpointRow, ThreadValueRow, ThreadWriteRow } from "./thread-tables.ts";
-import { dropOrphans, loadLists } from "./thread-lists.ts";
+import { loadLists } from "./thread-lists.ts";
+import { prune } from "./thread-prune.ts";
+import {
+  bytes,
+  chunks,
+  hashOf,
+  idOf,
+  sourcesOf,
+  toCheckpoint,
+  valueColumns,
+  type Sources,
+} from "./thread-rows.ts";
 
 type Trx = Transaction<Tables>;
-
-// Rows of at most seven columns an insert, keys of one column a select: both dialects take 32,000 parameters.
-const CHUNK = 1000;
-const HASH_LENGTH = 22;
 
 /** Checkpoints, pending writes and messages of all threads. */
 export function threadStore(database: Database): ThreadStore {
@@ -134,8 +136,6 @@ async function readCheckpoint(
     .execute();
   return toCheckpoint(row, values, writes);
 }
-
-type Sources = Readonly<Record<string, string>>;
 
 /** Where the values of the new checkpoint are kept; undefined when the parent that some stand in is gone. */
 async function takeOver(trx: Trx, commit: CheckpointCommit): Promise<Sources | undefined> {
@@ -259,121 +259,4 @@ async function insertWrites(trx: Trx, at: CheckpointAddress, writes: readonly St
       })
       .execute();
   }
-}
-
-/** Leaves the newest checkpoint of each namespace, and what a pending interrupt needs: its writes and its subgraphs. */
-async function prune(trx: Trx, commit: CheckpointCommit, sources: Sources): Promise<void> {
-  const { thread, namespace, id } = commit;
-  await trx
-    .deleteFrom("thread_checkpoint")
-    .where("thread", "=", thread)
-    .where("namespace", "=", namespace)
-    .where("id", "!=", id)
-    .execute();
-  await trx
-    .deleteFrom("thread_value")
-    .where("thread", "=", thread)
-    .where("namespace", "=", namespace)
-    .where((eb) =>
-      eb.not(
-        eb.or(
-          Object.entries(sources).map(([channel, source]) =>
-            eb.and([eb("channel", "=", channel), eb("source", "=", source)]),
-          ),
-        ),
-      ),
-    )
-    .execute();
-  // Writes of later steps may have come before this checkpoint, since only checkpoints wait for each other.
-  await trx
-    .deleteFrom("thread_write")
-    .where("thread", "=", thread)
-    .where("namespace", "=", namespace)
-    .where("checkpoint", "<", id)
-    .execute();
-  if (namespace === "") await dropFinishedTasks(trx, commit);
-  if (commit.rewritten) await dropOrphans(trx, thread);
-}
-
-/**
- * A namespace with ":" belongs to one run of one task (`tools:<task>`). It is needed while the outermost checkpoint
- * during which it was made is the newest: then its task has not ended, or waits for an answer.
- */
-async function dropFinishedTasks(trx: Trx, { thread, id }: CheckpointCommit): Promise<void> {
-  const ended = await trx
-    .selectFrom("thread_checkpoint")
-    .select("namespace")
-    .distinct()
-    .where("thread", "=", thread)
-    .where("namespace", "like", "%:%")
-    .where("root", "!=", id)
-    .execute();
-  if (ended.length === 0) return;
-  const namespaces = ended.map(({ namespace }) => namespace);
-  for (const table of ["thread_checkpoint", "thread_value", "thread_write"] as const) {
-    await trx.deleteFrom(table).where("thread", "=", thread).where("namespace", "in", namespaces).execute();
-  }
-}
-
-function toCheckpoint(
-  row: ThreadCheckpointRow,
-  values: readonly ThreadValueRow[],
-  writes: readonly ThreadWriteRow[],
-): StoredCheckpoint {
-  const sources = sourcesOf(row);
-  return {
-    thread: row.thread,
-    namespace: row.namespace,
-    id: row.id,
-    parent: row.parent,
-    body: row.body,
-    metadata: toValue({ ...row, bytes: row.metadata }),
-    values: values
-      .filter(({ channel, source }) => sources[channel] === source)
-      .map((value): StoredChannel => ({ channel: value.channel, ...toValue(value) })),
-    writes: writes.map((write): StoredWrite => ({
-      path: write.path,
-      task: write.task,
-      index: write.idx,
-      channel: write.channel,
-      ...toValue(write),
-    })),
-  };
-}
-
-type ValueColumns = Pick<ThreadValueRow, "type" | "mark" | "bytes" | "refs">;
-
-function valueColumns(value: StoredValue): ValueColumns {
-  const { type, mark, lists, messages } = value;
-  return { type, mark, bytes: bytes(value.bytes), refs: JSON.stringify({ lists, messages }) };
-}
-
-function toValue(row: ValueColumns): StoredValue {
-  // Written by valueColumns alone.
-  const refs = JSON.parse(row.refs) as Pick<StoredValue, "lists" | "messages">;
-  return { type: row.type, mark: row.mark, bytes: row.bytes, lists: refs.lists, messages: refs.messages };
-}
-
-function sourcesOf(row: Pick<ThreadCheckpointRow, "sources">): Sources {
-  // Written by insertCheckpoint alone.
-  return JSON.parse(row.sources) as Sources;
-}
-
-/** The drivers bind Buffers; a view costs nothing. */
-function bytes(view: Uint8Array): Buffer {
-  return Buffer.from(view.buffer, view.byteOffset, view.byteLength);
-}
-
-function hashOf(key: MessageKey): string {
-  return key.slice(0, HASH_LENGTH);
-}
-
-function idOf(key: MessageKey): string {
-  return key.slice(HASH_LENGTH + 1);
-}
-
-function chunks<Item>(items: readonly Item[]): readonly (readonly Item[])[] {
-  return Array.from({ length: Math.ceil(items.length / CHUNK) }, (_, n) =>
-    items.slice(n * CHUNK, (n + 1) * CHUNK),
-  );
 }

@@ -1,4 +1,4 @@
-import type { Kysely, Transaction } from "kysely";
+import type { Transaction } from "kysely";
 import type { ContentBlock } from "../core/blocks.ts";
 import type { MessageEvent } from "../core/events.ts";
 import type { ChannelId, ChatAddress, ChatId, Hold, ThreadId } from "../core/identity.ts";
@@ -8,7 +8,7 @@ import type { InboxRow, TurnState } from "./fact-tables.ts";
 import { assertHeld } from "./holds.ts";
 import { type WaitingMessage, withTrace } from "./inbox.ts";
 import { insertPieces, type NewPiece } from "./pieces.ts";
-import type { Tables } from "./tables.ts";
+import type { Queries, Tables } from "./tables.ts";
 
 /** A message whose turn has ended the process this many times is set aside. */
 export const CRASHES_BEFORE_DEAD = 3;
@@ -123,7 +123,7 @@ export async function claimTurn(
   });
 }
 
-async function oldestIntent(trx: Kysely<Tables>, chat: ChatId): Promise<readonly IntentRow[]> {
+async function oldestIntent(trx: Queries, chat: ChatId): Promise<readonly IntentRow[]> {
   return await trx
     .selectFrom("inbox")
     .select(["id", "payload", "agent", "thread", "intent", "due_at", "claims"])

@@ -7,7 +7,8 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { MediaKind } from "../../src/core/blocks.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { GatewayError } from "../../src/core/errors.ts";
-import { type MediaLimits, takeIn, type Taken } from "../../src/media/take-in.ts";
+import { type MediaLimits, takeIn } from "../../src/media/take-in.ts";
+import type { Taken } from "../../src/media/taken.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
 import { manualClock } from "../support/clock.ts";
 

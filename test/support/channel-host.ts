@@ -127,7 +127,8 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
 export function memoryState(): ChannelState {
   const values = new Map<string, string>();
   return {
-    get: async (keys) => new Map(keys.flatMap((key) => (values.has(key) ? [[key, values.get(key) ?? ""]] : []))),
+    get: async (keys) =>
+      new Map(keys.flatMap((key) => (values.has(key) ? [[key, values.get(key) ?? ""]] : []))),
     async set(entries) {
       for (const [key, value] of Object.entries(entries))
         if (value === undefined) values.delete(key);

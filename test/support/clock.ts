@@ -4,23 +4,37 @@ import type { Clock, Timer } from "../../src/core/clock.ts";
 export type ManualClock = Clock & {
   /** Moves on by `ms`, running what falls due and letting what it starts settle. */
   advance(ms: number): Promise<void>;
+  /** Resolves when somebody waits for exactly `ms`: what comes before it may take real time, such as a file's. */
+  whenTimer(ms: number): Promise<void>;
 };
 
 export function manualClock(start = 1_700_000_000_000): ManualClock {
   let now = start;
-  let waiting: { at: number; order: number; call: () => void }[] = [];
+  let waiting: { at: number; ms: number; order: number; call: () => void }[] = [];
+  const looking = new Set<() => void>();
   let order = 0;
   return {
     now: () => now,
     after(ms: number, call: () => void): Timer {
-      const entry = { at: now + Math.max(ms, 0), order: (order += 1), call };
+      const entry = { at: now + Math.max(ms, 0), ms, order: (order += 1), call };
       waiting.push(entry);
+      for (const look of looking) look();
       return {
         cancel() {
           waiting = waiting.filter((other) => other !== entry);
         },
       };
     },
+    whenTimer: (ms) =>
+      new Promise((resolve) => {
+        const look = (): void => {
+          if (!waiting.some((entry) => entry.ms === ms)) return;
+          looking.delete(look);
+          resolve();
+        };
+        looking.add(look);
+        look();
+      }),
     async advance(ms: number): Promise<void> {
       const until = now + ms;
       for (;;) {

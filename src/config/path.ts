@@ -1,0 +1,2 @@
+/** Where something stands in a file: keys, and positions in lists. */
+export type Path = readonly (string | number)[];
