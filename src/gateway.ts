@@ -82,9 +82,9 @@ export class Gateway {
       clock,
       log,
       rules: parts.rules,
-      words: (id, markdown) => {
+      words: (id, text) => {
         const open = channel(id);
-        return open ? planWords(markdown, open) : [];
+        return open ? planWords(text, open) : [];
       },
       effects: {
         fetch: (attachment) => this.#dispatcher.wake("fetch", String(attachment), clock.now()),
@@ -111,7 +111,7 @@ export class Gateway {
             log,
           });
         },
-        words: (open, markdown) => planWords(markdown, open),
+        words: (open, text) => planWords(text, open),
       },
       cutOff,
     });

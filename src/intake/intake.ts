@@ -30,7 +30,7 @@ export type Effects = {
 };
 
 /** What a connection makes of a sentence of ours; nothing while it is not open. */
-export type Words = (channel: ChannelId, markdown: string) => readonly PieceBody[];
+export type Words = (channel: ChannelId, text: string) => readonly PieceBody[];
 
 /**
  * Takes events in: one transaction for all that a platform handed over, in order. Commands do their work in it, so that

@@ -3,7 +3,7 @@ import type { AlbumItem, Channel, PieceBody } from "../core/channel.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { say } from "../core/sentences.ts";
-import type { Rendered } from "../core/tree.ts";
+import type { InlineNode, MarkdownTree, Rendered } from "../core/tree.ts";
 import { describe } from "../media/describe.ts";
 import type { FileBlobs } from "../store/blobs.ts";
 import { loadMedia, type MediaRoots } from "./load-media.ts";
@@ -42,13 +42,13 @@ export async function planReply(markdown: string, by: PlanFor): Promise<readonly
       bodies.push(...planWords(media, by.channel));
       continue;
     }
-    const caption = planWords(part.alt, by.channel)[0];
-    const rendered = caption?.kind === "text" ? caption.rendered : undefined;
-    const fits = rendered !== undefined && rendered.text.length <= by.channel.limits.captionLength;
-    album.push(fits ? { media, caption: rendered } : { media });
-    if (rendered && !fits) {
+    const captioned = part.alt === "" ? undefined : by.channel.render(plainTree(part.alt));
+    const fits = captioned !== undefined && captioned.text.length <= by.channel.limits.captionLength;
+    album.push(fits ? { media, caption: captioned } : { media });
+    if (captioned && !fits) {
+      // Too long to stand below its picture, so it follows as text, whole.
       closeAlbum();
-      bodies.push(...planWords(part.alt, by.channel));
+      bodies.push(...asText(captioned, by.channel));
     }
   }
   closeAlbum();
@@ -61,6 +61,21 @@ export function planWords(
   channel: Pick<Channel, "limits" | "render">,
 ): readonly PieceBody[] {
   return asText(channel.render(parseMarkdown(markdown)), channel);
+}
+
+function plainTree(text: string): MarkdownTree {
+  const paragraphs = text.split(/\n{2,}/).filter((paragraph) => paragraph.trim() !== "");
+  return {
+    blocks: paragraphs.map((paragraph) => ({
+      type: "paragraph",
+      inline: paragraph
+        .split("\n")
+        .flatMap((line, at): InlineNode[] => [
+          ...(at === 0 ? [] : [{ type: "break" } as const]),
+          { type: "text", text: line },
+        ]),
+    })),
+  };
 }
 
 function asText(rendered: Rendered, channel: Pick<Channel, "limits">): readonly PieceBody[] {

@@ -25,7 +25,7 @@ export type Pieces = {
     agent: AgentDefinition,
     markdown: string,
   ): Promise<readonly PieceBody[]>;
-  words(channel: Channel, markdown: string): readonly PieceBody[];
+  words(channel: Channel, text: string): readonly PieceBody[];
 };
 
 export type TurnParts = {
