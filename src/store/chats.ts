@@ -4,22 +4,34 @@ import type { Queries } from "./tables.ts";
 
 /** The number of the chat behind a platform's address; the first event of an address makes one. */
 export async function chatOf(trx: Queries, channel: ChannelId, place: Place): Promise<ChatId> {
-  const topic = place.topic ?? "";
-  const known = await trx
-    .selectFrom("address")
-    .select("chat_id")
-    .where("channel", "=", channel)
-    .where("chat", "=", place.chat)
-    .where("topic", "=", topic)
-    .executeTakeFirst();
-  if (known) return known.chat_id;
+  const known = await chatAt(trx, channel, place);
+  if (known !== undefined) return known;
   const { id } = await trx
     .insertInto("chat")
     .values({ channel, kind: place.kind, owner: "", epoch: 0, until: 0 })
     .returning("id")
     .executeTakeFirstOrThrow();
-  await trx.insertInto("address").values({ channel, chat: place.chat, topic, chat_id: id }).execute();
-  return id;
+  const made = await trx
+    .insertInto("address")
+    .values({ channel, chat: place.chat, topic: place.topic ?? "", chat_id: id })
+    .onConflict((conflict) => conflict.columns(["channel", "chat", "topic"]).doNothing())
+    .returning("chat_id")
+    .executeTakeFirst();
+  if (made) return id;
+  // On PostgreSQL another process may have made it meanwhile; its commit is what the insert waited for.
+  await trx.deleteFrom("chat").where("id", "=", id).execute();
+  return (await chatAt(trx, channel, place)) ?? id;
+}
+
+async function chatAt(trx: Queries, channel: ChannelId, place: Place): Promise<ChatId | undefined> {
+  const row = await trx
+    .selectFrom("address")
+    .select("chat_id")
+    .where("channel", "=", channel)
+    .where("chat", "=", place.chat)
+    .where("topic", "=", place.topic ?? "")
+    .executeTakeFirst();
+  return row?.chat_id;
 }
 
 export function addressOf(channel: ChannelId, chat: string, topic: string): ChatAddress {

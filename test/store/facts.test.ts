@@ -1,0 +1,397 @@
+import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, describe, expect, it } from "vitest";
+import type { MessageEvent } from "../../src/core/events.ts";
+import type { ChatId } from "../../src/core/identity.ts";
+import { beginAttachment, finishAttachment, insertAttachments } from "../../src/store/attachments.ts";
+import { FileBlobs } from "../../src/store/blobs.ts";
+import { channelState } from "../../src/store/channel-state.ts";
+import { chatOf, currentThread, freshThread } from "../../src/store/chats.ts";
+import type { Database } from "../../src/store/database.ts";
+import { insertEvent, latestIntent, openIntent } from "../../src/store/inbox.ts";
+import { allGrants, claimCode, grant, hasOwner, revoke, useClaimCode } from "../../src/store/people.ts";
+import {
+  endPiece,
+  insertPieces,
+  markSending,
+  nextPiece,
+  parkChat,
+  unparkChat,
+} from "../../src/store/pieces.ts";
+import { queued, retryDead, storyOf } from "../../src/store/queue.ts";
+import { renameChannel } from "../../src/store/rename.ts";
+import { abandonTurn, claimTurn, commitTurn, renewHold } from "../../src/store/turns.ts";
+import { openWork, prune, recover } from "../../src/store/upkeep.ts";
+import { eachDatabase } from "../support/database.ts";
+
+const MESSAGE: MessageEvent = {
+  type: "message",
+  id: "1",
+  ref: "1",
+  place: { chat: "c", kind: "private" },
+  from: { id: "ada", name: "Ada" },
+  sentAt: "2026-01-01T00:00:00.000Z",
+  content: [
+    { type: "text", text: "hello" },
+    { type: "unfetched", kind: "image", ref: "f1", declared: {} },
+  ],
+  addressed: true,
+};
+const NOW = 1_700_000_000_000;
+const isOpen = (): boolean => true;
+
+async function put(
+  database: Database,
+  event: MessageEvent = MESSAGE,
+  more: { readonly dueAt?: number; readonly joins?: number } = {},
+): Promise<{
+  readonly id: number | undefined;
+  readonly chat: ChatId;
+  readonly attachments: readonly number[];
+}> {
+  return await database.db.transaction().execute(async (trx) => {
+    const chat = await chatOf(trx, "toy", event.place);
+    const id = await insertEvent(trx, {
+      channel: "toy",
+      chat,
+      key: event.id,
+      payload: JSON.stringify(event),
+      payloadHash: JSON.stringify(event).length.toString(),
+      sender: event.from.id,
+      ref: event.ref,
+      state: "waiting",
+      why: "",
+      agent: "helper",
+      thread: await currentThread(trx, chat, "helper"),
+      intent: more.joins ?? 0,
+      album: "",
+      receivedAt: NOW,
+      dueAt: more.dueAt ?? NOW,
+      trace: { at: NOW, step: "admitted" },
+    });
+    if (id === undefined) return { id, chat, attachments: [] };
+    if (more.joins === undefined) await openIntent(trx, id);
+    return { id, chat, attachments: await insertAttachments(trx, id, { chat, channel: "toy", event }) };
+  });
+}
+
+const text = (words: string): MessageEvent => ({
+  ...MESSAGE,
+  id: words,
+  content: [{ type: "text", text: words }],
+});
+
+eachDatabase("the facts", (open) => {
+  it("take one of two deliveries at once", async () => {
+    const database = await open();
+    const ids = await Promise.all(Array.from({ length: 20 }, () => put(database)));
+    expect(ids.filter(({ id }) => id !== undefined)).toHaveLength(1);
+  });
+
+  it("know a chat by its address and topic", async () => {
+    const database = await open();
+    const chat = (place: MessageEvent["place"], channel = "toy"): Promise<ChatId> =>
+      database.db.transaction().execute((trx) => chatOf(trx, channel, place));
+    const first = await chat({ chat: "c", kind: "group" });
+    expect(await chat({ chat: "c", kind: "group" })).toBe(first);
+    const others = [
+      await chat({ chat: "c", kind: "group", topic: "7" }),
+      await chat({ chat: "d", kind: "group" }),
+      await chat({ chat: "c", kind: "group" }, "other"),
+    ];
+    expect(new Set([first, ...others]).size).toBe(4);
+  });
+
+  it("let a turn begin when its window has closed and its media are there", async () => {
+    const database = await open();
+    const { chat, attachments } = await put(database, MESSAGE, { dueAt: NOW + 300 });
+    const by = { owner: "me", until: NOW + 60_000, isOpen };
+    expect(await claimTurn(database, chat, { ...by, now: NOW })).toEqual({ kind: "wait", at: NOW + 300 });
+    expect(await claimTurn(database, chat, { ...by, now: NOW + 300 })).toEqual({ kind: "idle" });
+    const task = await beginAttachment(database, attachments[0]!);
+    expect(task).toMatchObject({ chat, attempt: 1, unfetched: { ref: "f1" } });
+    await finishAttachment(database, task!.id, {
+      blocks: [{ type: "text", text: "[a photo]" }],
+      outcome: "seen",
+    });
+    expect(await beginAttachment(database, task!.id)).toBeUndefined();
+    const claim = await claimTurn(database, chat, { ...by, now: NOW + 300 });
+    if (claim.kind !== "turn") throw new Error(claim.kind);
+    expect(claim.turn).toMatchObject({ thread: `${chat}/helper/1`, to: { channel: "toy", chat: "c" } });
+    expect([...claim.turn.messages[0]!.taken.values()]).toEqual([
+      { blocks: [{ type: "text", text: "[a photo]" }], outcome: "seen" },
+    ]);
+    expect(await claimTurn(database, chat, { ...by, now: NOW + 300, isOpen: () => false })).toEqual({
+      kind: "idle",
+    });
+  });
+
+  it("claim one intent at a time, in the order they came, with all its messages", async () => {
+    const database = await open();
+    const first = await put(database, text("a"));
+    await put(database, text("b"));
+    await put(database, text("c"), { joins: first.id! });
+    const by = { owner: "me", now: NOW, until: NOW + 60_000, isOpen };
+    const claim = await claimTurn(database, first.chat, by);
+    if (claim.kind !== "turn") throw new Error(claim.kind);
+    expect(claim.turn.messages.map((message) => message.event.id)).toEqual(["a", "c"]);
+    expect(
+      await latestIntent(database.db, {
+        chat: first.chat,
+        sender: "ada",
+        agent: "helper",
+        thread: claim.turn.thread,
+      }),
+    ).toMatchObject({ intent: first.id! + 1 });
+    await commitTurn(database, claim.turn, {
+      state: "done",
+      messages: "consumed",
+      error: "",
+      pieces: [],
+      now: NOW,
+    });
+    const next = await claimTurn(database, first.chat, by);
+    expect(next.kind === "turn" && next.turn.messages.map((message) => message.event.id)).toEqual(["b"]);
+  });
+
+  it("refuse every write of a holder that was succeeded", async () => {
+    const database = await open();
+    const { chat } = await put(database, text("a"));
+    const stalled = await claimTurn(database, chat, {
+      owner: "stalled",
+      now: NOW,
+      until: NOW + 60_000,
+      isOpen,
+    });
+    if (stalled.kind !== "turn") throw new Error(stalled.kind);
+    expect(
+      await claimTurn(database, chat, { owner: "other", now: NOW + 1, until: NOW + 90_000, isOpen }),
+    ).toEqual({
+      kind: "wait",
+      at: NOW + 60_000,
+    });
+    await renewHold(database, stalled.turn.hold, NOW + 70_000);
+    await recover(database, NOW);
+    const taken = await claimTurn(database, chat, {
+      owner: "other",
+      now: NOW + 1,
+      until: NOW + 90_000,
+      isOpen,
+    });
+    if (taken.kind !== "turn") throw new Error(taken.kind);
+    expect(taken.turn.hold.epoch).toBe(stalled.turn.hold.epoch + 1);
+    const piece = {
+      chat,
+      to: taken.turn.to,
+      turn: 1,
+      seq: 0,
+      body: { kind: "text", rendered: { text: "x", marks: [] } },
+    } as const;
+    const end = { state: "done", messages: "consumed", error: "", pieces: [piece], now: NOW } as const;
+    await expect(commitTurn(database, stalled.turn, end)).rejects.toMatchObject({ code: "store.hold_lost" });
+    await expect(abandonTurn(database, stalled.turn, NOW)).rejects.toMatchObject({ code: "store.hold_lost" });
+    await expect(renewHold(database, stalled.turn.hold, NOW)).rejects.toMatchObject({
+      code: "store.hold_lost",
+    });
+    expect(await nextPiece(database, chat)).toBeUndefined();
+    await commitTurn(database, taken.turn, end);
+    expect(await nextPiece(database, chat)).toMatchObject({ state: "planned", to: { chat: "c" } });
+  });
+
+  it("forget the words of what is consumed, and keep those of what is set aside", async () => {
+    const database = await open();
+    const { chat, id } = await put(database, text("a secret"));
+    const by = { owner: "me", now: NOW, until: NOW + 60_000, isOpen };
+    const claim = await claimTurn(database, chat, by);
+    if (claim.kind !== "turn") throw new Error(claim.kind);
+    await commitTurn(database, claim.turn, {
+      state: "failed",
+      messages: "dead",
+      error: "crashed",
+      pieces: [],
+      now: NOW,
+    });
+    expect(await queued(database)).toMatchObject([{ id, state: "dead" }]);
+    expect(await retryDead(database, id!, NOW)).toBe(true);
+    const again = await claimTurn(database, chat, by);
+    if (again.kind !== "turn") throw new Error(again.kind);
+    await commitTurn(database, again.turn, {
+      state: "done",
+      messages: "consumed",
+      error: "",
+      pieces: [],
+      now: NOW,
+    });
+    const { payload } = await database.db.selectFrom("inbox").select("payload").executeTakeFirstOrThrow();
+    expect(payload).toBe("");
+    const story = await storyOf(database, id!);
+    expect(story?.steps.map(({ step }) => step)).toEqual([
+      "admitted",
+      "claimed",
+      "dead",
+      "retried",
+      "claimed",
+      "consumed",
+    ]);
+  });
+
+  it("count each crash, and find all open work again", async () => {
+    const database = await open();
+    const { chat } = await put(database, text("poison"));
+    for (let crash = 1; crash <= 3; crash += 1) {
+      const claim = await claimTurn(database, chat, {
+        owner: `p${crash}`,
+        now: NOW,
+        until: NOW + 60_000,
+        isOpen,
+      });
+      expect(claim.kind).toBe("turn");
+      expect(await openWork(database)).toMatchObject({ turns: [] });
+      expect(await recover(database, NOW)).toEqual({ turns: 1, messages: 1 });
+      expect(await openWork(database)).toMatchObject({ turns: [{ chat, at: NOW }] });
+    }
+    const dead = await claimTurn(database, chat, { owner: "p4", now: NOW, until: NOW + 60_000, isOpen });
+    expect(dead.kind).toBe("dead");
+  });
+
+  it("hand out pieces in order, and hold a parked chat until it is opened", async () => {
+    const database = await open();
+    const { chat } = await put(database, text("a"));
+    const piece = (words: string) =>
+      ({
+        chat,
+        to: { channel: "toy", chat: "c" },
+        turn: 1,
+        seq: 0,
+        body: { kind: "text", rendered: { text: words, marks: [] } },
+      }) as const;
+    await insertPieces(database.db, [piece("one"), piece("two")], NOW);
+    const one = (await nextPiece(database, chat))!;
+    await markSending(database, one.id);
+    expect(await nextPiece(database, chat)).toMatchObject({ id: one.id, state: "sending", attempts: 1 });
+    await endPiece(database, one.id, {
+      state: "failed",
+      error: "send.refused",
+      now: NOW,
+      notice: { ...piece("a notice"), turn: 0 },
+    });
+    expect(await nextPiece(database, chat)).toMatchObject({ body: piece("two").body });
+    await parkChat(database, chat, "send.chat_closed");
+    expect(await nextPiece(database, chat)).toBeUndefined();
+    expect(await openWork(database)).toMatchObject({ deliveries: [] });
+    expect(await database.db.transaction().execute((trx) => unparkChat(trx, chat))).toBe(2);
+    expect(await openWork(database)).toMatchObject({ deliveries: [{ chat }] });
+  });
+
+  it("forget what ended long ago, and nothing that is open", async () => {
+    const database = await open();
+    const { chat } = await put(database, text("done"));
+    const by = { owner: "me", now: NOW, until: NOW + 60_000, isOpen };
+    const claim = await claimTurn(database, chat, by);
+    if (claim.kind !== "turn") throw new Error(claim.kind);
+    await commitTurn(database, claim.turn, {
+      state: "done",
+      messages: "consumed",
+      error: "",
+      pieces: [],
+      now: NOW,
+    });
+    await put(database, text("open"));
+    expect(await prune(database, NOW)).toBe(0);
+    expect(await prune(database, NOW + 1)).toBe(2);
+    expect(await queued(database)).toMatchObject([{ state: "waiting" }]);
+  });
+
+  it("start fresh threads, and keep the count by agent", async () => {
+    const database = await open();
+    const { chat } = await put(database, text("a"));
+    await freshThread(database.db, chat, "helper");
+    await freshThread(database.db, chat, "helper");
+    expect(await currentThread(database.db, chat, "helper")).toBe(`${chat}/helper/3`);
+    expect(await currentThread(database.db, chat, "coder")).toBe(`${chat}/coder/1`);
+  });
+
+  it("make who presents the code the owner, once", async () => {
+    const database = await open();
+    expect(await claimCode(database, "toy", "first-code", NOW)).toBe("first-code");
+    expect(await claimCode(database, "toy", "other-code", NOW)).toBe("first-code");
+    const use = (code: string) => database.db.transaction().execute((trx) => useClaimCode(trx, "toy", code));
+    expect([await use("other-code"), await use("first-code"), await use("first-code")]).toEqual([
+      false,
+      true,
+      false,
+    ]);
+    await grant(database.db, {
+      channel: "toy",
+      person: "ada",
+      role: "owner",
+      grantedBy: "start link",
+      at: NOW,
+    });
+    expect(await hasOwner(database, "toy")).toBe(true);
+    expect(await revoke(database, "toy", "ada")).toBe(true);
+    expect([await revoke(database, "toy", "ada"), await allGrants(database)]).toEqual([false, []]);
+  });
+
+  it("keep a connection's values in order, and its own", async () => {
+    const database = await open();
+    const [mine, other] = [channelState(database, "toy"), channelState(database, "other")];
+    await mine.set({ "k/2": "b", "k/1": "a", "k/3": "c", l: "x" });
+    await other.set({ "k/1": "not mine" });
+    await mine.set({ "k/3": undefined, "k/1": "A" });
+    expect(await mine.list("k/", { limit: 10 })).toEqual([
+      ["k/1", "A"],
+      ["k/2", "b"],
+    ]);
+    expect(await mine.list("k/", { after: "k/1", limit: 1 })).toEqual([["k/2", "b"]]);
+    expect(await mine.get(["k/3", "l"])).toEqual(new Map([["l", "x"]]));
+  });
+
+  it("keep the chats of a renamed connection", async () => {
+    const database = await open();
+    const { chat } = await put(database, text("a"));
+    await channelState(database, "toy").set({ offset: "7" });
+    await renameChannel(database, "toy", "family");
+    expect(await database.db.transaction().execute((trx) => chatOf(trx, "family", MESSAGE.place))).toBe(chat);
+    expect(await channelState(database, "family").get(["offset"])).toEqual(new Map([["offset", "7"]]));
+  });
+});
+
+describe("blobs", () => {
+  const folders: string[] = [];
+  afterEach(async () => {
+    for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
+  });
+
+  async function* chunks(...parts: readonly string[]): AsyncIterable<Uint8Array> {
+    for (const part of parts) yield new TextEncoder().encode(part);
+  }
+
+  it("are named by what they are, whole, and private", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "perch-blobs-"));
+    folders.push(folder);
+    const blobs = new FileBlobs(join(folder, "blobs"));
+    const written = await blobs.write(chunks("he", "llo"), 5);
+    expect(written).toMatchObject({
+      bytes: 5,
+      ref: "sha256:2cf24dba5fb0a30e26e83b2ac5b9e29e1b161e5c1fa7425e73043362938b9824",
+    });
+    expect(await blobs.put(new TextEncoder().encode("hello"))).toBe(written.ref);
+    const path = join(folder, "blobs/2c", written.ref.slice(9));
+    expect(await readFile(path, "utf8")).toBe("hello");
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+    expect((await stat(join(folder, "blobs"))).mode & 0o777).toBe(0o700);
+  });
+
+  it("leave nothing behind of what is too large, and name what is missing", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "perch-blobs-"));
+    folders.push(folder);
+    const blobs = new FileBlobs(folder);
+    await expect(blobs.write(chunks("he", "llo"), 4)).rejects.toMatchObject({ code: "media.too_large" });
+    await expect(blobs.read(`sha256:${"0".repeat(64)}`)).rejects.toMatchObject({ code: "blob.missing" });
+    await expect(blobs.read("sha256:../../etc/passwd")).rejects.toMatchObject({ code: "blob.missing" });
+    const { readdir } = await import("node:fs/promises");
+    expect(await readdir(folder)).toEqual([]);
+  });
+});
