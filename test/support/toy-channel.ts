@@ -17,6 +17,8 @@ export type Shown = {
   readonly piece: number;
   readonly text: string;
   readonly media: readonly string[];
+  /** What the media are called, in their order. */
+  readonly names: readonly string[];
   readonly replyTo?: string;
   readonly form?: string;
 };
@@ -36,6 +38,7 @@ export class ToyPlatform {
     "shown";
   sends = 0;
   #ids = 0;
+  #handedOver: readonly InboundEvent[] = [];
 
   /** A person sends something; rejects when it was not taken, and the person may send it again. */
   async say(
@@ -59,9 +62,23 @@ export class ToyPlatform {
     return event;
   }
 
+  /** A person sends a file; the channel announces it under a name that is no path. */
+  async sendFile(chat: string, bytes: Uint8Array, filename: string): Promise<MessageEvent> {
+    const ref = `f${this.files.size}`;
+    this.files.set(ref, () => inChunks(bytes));
+    const declared = { bytes: bytes.length, filename: plainName(filename) };
+    return await this.say(chat, [{ type: "unfetched", kind: "file", ref, declared }]);
+  }
+
   async deliver(events: readonly InboundEvent[]): Promise<void> {
+    this.#handedOver = events;
     if (!this.host) throw new Error("the toy platform has no connection");
     await this.host.accept(events);
+  }
+
+  /** Hands over again what it handed over last, as a platform does that got no acknowledgement. */
+  async repeat(): Promise<void> {
+    await this.deliver(this.#handedOver);
   }
 
   /** Resolves as soon as the predicate holds of what people see. */
@@ -93,13 +110,16 @@ export class ToyPlatform {
       text:
         body.kind === "text" ? body.rendered.text : items.map((item) => item.caption?.text ?? "").join("|"),
       media: items.map((item) => item.media.blob),
+      names: items.map((item) => plainName(item.media.filename ?? item.media.type)),
       ...(piece.replyTo === undefined ? {} : { replyTo: piece.replyTo }),
       ...(attempt.form === undefined ? {} : { form: attempt.form }),
     });
     for (const look of this.#looking) look();
     if (outcome === "shown, then lost")
       throw new Error("the connection was reset after the request was written");
-    return [`p${this.shown.length}`];
+    return items.length > 1
+      ? items.map((_item, n) => `p${this.shown.length}/${n}`)
+      : [`p${this.shown.length}`];
   }
 }
 
@@ -127,10 +147,10 @@ function openToy(platform: ToyPlatform, host: ChannelHost, options: { readonly i
       drafts: true,
     },
     render,
-    async fetch(ref) {
+    async fetch(ref, signal) {
       const file = platform.files.get(ref);
       if (!file) throw new GatewayError("media.unavailable", "the toy platform has no such file");
-      return typeof file === "function" ? file() : file;
+      return unlessAborted(typeof file === "function" ? file() : file, signal);
     },
     send: async (piece, attempt, signal) => {
       signal.throwIfAborted();
@@ -142,6 +162,24 @@ function openToy(platform: ToyPlatform, host: ChannelHost, options: { readonly i
       platform.host = undefined;
     },
   };
+}
+
+async function* inChunks(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
+  for (let at = 0; at < bytes.length; at += 64 * 1024) yield bytes.subarray(at, at + 64 * 1024);
+}
+
+async function* unlessAborted(
+  source: AsyncIterable<Uint8Array>,
+  signal: AbortSignal,
+): AsyncGenerator<Uint8Array> {
+  for await (const chunk of source) {
+    signal.throwIfAborted();
+    yield chunk;
+  }
+}
+
+function plainName(name: string): string {
+  return name.slice(Math.max(name.lastIndexOf("/"), name.lastIndexOf("\\")) + 1).replaceAll(/\p{C}/gu, "");
 }
 
 function render(tree: MarkdownTree): Rendered {

@@ -1,0 +1,62 @@
+import type { Channel, ChannelHost, ChannelLimits } from "../../src/core/channel.ts";
+import { Live } from "./live.ts";
+import { readPage } from "./page-files.ts";
+import { render } from "./render.ts";
+import { type Site, answer } from "./routes.ts";
+import { Transcript } from "./transcript.ts";
+import { Uploads } from "./uploads.ts";
+
+const GB = 1024 ** 3;
+
+// Our own page sets no limits; these keep one entry of the transcript, and what a page holds of it, within reason.
+const LIMITS: ChannelLimits = {
+  textLength: 1_000_000,
+  captionLength: 100_000,
+  mediaBytes: { image: GB, audio: GB, video: GB, file: GB },
+  albumSize: 10,
+  drafts: true,
+};
+
+/** Opens the web chat: the page at "/", and the conversations behind it. */
+export async function openWebChat(host: ChannelHost): Promise<Channel> {
+  const closing = new AbortController();
+  const running = new Set<Promise<Response>>();
+  const live = new Live(host.clock);
+  const transcript = new Transcript(
+    host.state,
+    () => new Date(host.clock.now()).toISOString(),
+    () => live.entryAdded(),
+  );
+  const uploads = await Uploads.open(host.stateDir);
+  const site: Site = { host, page: await readPage(), transcript, live, uploads, closing: closing.signal };
+  await transcript.recover((event) => host.accept([event]));
+  host.http.mount("/", async (request) => {
+    const response = answer(site, request);
+    running.add(response);
+    return response.finally(() => running.delete(response));
+  });
+
+  return {
+    limits: LIMITS,
+    idempotent: true,
+    render,
+    fetch: (ref, signal) => uploads.read(ref, signal),
+    async send(piece) {
+      const { chat } = piece.to;
+      // Before, so that no reader sees the draft behind its final; after, for a draft that came in between.
+      live.clear(chat);
+      const seq = await transcript.add(piece);
+      live.clear(chat);
+      const { body } = piece;
+      return body.kind === "album" ? body.items.map((_item, n) => `${seq}/${n}`) : [String(seq)];
+    },
+    async progress(to, progress) {
+      live.show(to.chat, progress);
+    },
+    async close() {
+      closing.abort();
+      live.close();
+      await Promise.allSettled(running);
+    },
+  };
+}

@@ -1,0 +1,15 @@
+import { z } from "zod";
+import type { ChannelKind } from "../../src/core/channel.ts";
+import { openWebChat } from "./channel.ts";
+
+const settings = z.strictObject({});
+
+const web: ChannelKind<z.infer<typeof settings>> = {
+  kind: "web",
+  settings,
+  // Whoever reaches the page is the one person that it knows.
+  owner: "owner",
+  open: (_settings, host) => openWebChat(host),
+};
+
+export default web;
