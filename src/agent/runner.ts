@@ -2,7 +2,11 @@ import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { AgentDefinition, AgentRunner, Blobs } from "../core/agent.ts";
 import type { ThreadGraph } from "./graph.ts";
 
-export type RunnerPorts = { readonly saver: BaseCheckpointSaver; readonly blobs: Blobs };
+export type RunnerPorts = {
+  /** What keeps the threads of an agent; asked for when the agent is built. */
+  readonly saver: (definition: AgentDefinition) => Promise<BaseCheckpointSaver>;
+  readonly blobs: Blobs;
+};
 
 /** Runs turns on threads that `saver` keeps. LangChain is loaded with the first turn: it takes half a second. */
 export function createAgentRunner({ saver, blobs }: RunnerPorts): AgentRunner {
@@ -20,12 +24,15 @@ export function createAgentRunner({ saver, blobs }: RunnerPorts): AgentRunner {
   function build(definition: AgentDefinition): Promise<ThreadGraph> {
     const ready = built.get(definition);
     if (ready !== undefined) return ready;
-    const building = import("./build.ts").then(({ buildAgent }) =>
-      buildAgent(definition, { checkpointer: saver, blobs }),
-    );
+    const building = buildAnew(definition);
     built.set(definition, building);
     // What failed is tried again by the next turn: a package may be installed by then.
     building.catch(() => built.delete(definition));
     return building;
+  }
+
+  async function buildAnew(definition: AgentDefinition): Promise<ThreadGraph> {
+    const { buildAgent } = await import("./build.ts");
+    return await buildAgent(definition, { checkpointer: await saver(definition), blobs });
   }
 }

@@ -45,24 +45,17 @@ export class CachedThread {
     const oldest = this.lists.keys().next();
     if (this.lists.size > CACHED_LISTS && !oldest.done) this.lists.delete(oldest.value);
   }
-
-  /** After a history was rewritten: only what these lists hold is still in the store. */
-  keepOnly(lists: ReadonlySet<string>): void {
-    for (const id of this.lists.keys()) if (!lists.has(id)) this.lists.delete(id);
-    const used = new Set([...this.lists.values()].flat());
-    for (const key of this.messages.keys()) if (!used.has(key)) this.messages.delete(key);
-  }
 }
 
-/** Messages with media are kept as they are stored: how they are shown depends on how old they are by then. */
+/**
+ * A message as it is on the disk, and the copy that was handed out. Messages with media are kept as they are stored:
+ * how they are shown depends on how old they are by then.
+ */
 export type CachedMessage =
-  | { readonly human: boolean; readonly message: BaseMessage }
+  | { readonly human: boolean; readonly message: BaseMessage; lent?: BaseMessage }
   | { readonly human: boolean; readonly stored: StoredMessage };
 
-/**
- * A message of its own for each reader. Middleware changes messages in place (an approval that edits tool calls, for
- * one), and what is cached must stay what is on the disk.
- */
+/** All the way down, but for what is neither a list nor a plain object. */
 export function copyMessage(message: BaseMessage): BaseMessage {
   const copies = new Map<object, unknown>();
   // The prototype is the message's own, and so are the properties that follow.
@@ -90,3 +83,28 @@ function copyPlain(value: unknown, copies: Map<object, unknown>): unknown {
   for (const [key, item] of Object.entries(value)) copy[key] = copyPlain(item, copies);
   return copy;
 }
+
+// What a message was made of, and the name of its class; what is written down stands in its own properties.
+const ASIDE: ReadonlySet<string> = new Set(["lc_kwargs", "lc_namespace"]);
+
+/** Whether a message is still what its copy is. Half a microsecond; writing it down again takes forty. */
+export function isUnchanged(message: BaseMessage, copy: BaseMessage): boolean {
+  return isSameObject(message, copy, ASIDE);
+}
+
+function isSame(left: unknown, right: unknown): boolean {
+  if (left === right) return true;
+  if (typeof left !== "object" || typeof right !== "object" || left === null || right === null) return false;
+  if (!Array.isArray(left)) return !Array.isArray(right) && isSameObject(left, right);
+  if (!Array.isArray(right) || left.length !== right.length) return false;
+  return left.every((item, index) => isSame(item, right[index]));
+}
+
+function isSameObject(left: object, right: object, aside?: ReadonlySet<string>): boolean {
+  const keys = Object.keys(left);
+  if (keys.length !== Object.keys(right).length) return false;
+  const [one, other] = [left as Fields, right as Fields];
+  return keys.every((key) => one[key] === other[key] || aside?.has(key) || isSame(one[key], other[key]));
+}
+
+type Fields = Readonly<Record<string, unknown>>;

@@ -3,7 +3,7 @@ import { isBaseMessage, type BaseMessage } from "@langchain/core/messages";
 import { isDeltaSnapshot, DeltaSnapshot, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { BlobRef } from "../core/blocks.ts";
 import type { MessageKey, StoredList, StoredMessage, StoredParts, StoredValue } from "../core/threads.ts";
-import type { CachedThread } from "./thread-cache.ts";
+import { copyMessage, isUnchanged, type CachedThread } from "./thread-cache.ts";
 import { isLong, park } from "./thread-media.ts";
 
 /** What stands in a serialised value in the place of messages, under the value's mark. */
@@ -12,19 +12,15 @@ export type MessagePlace =
   | { readonly items: readonly MessageKey[] }
   | { readonly one: MessageKey };
 
-/** Where a message that is in memory is kept, and its properties when that was known. */
+/** Where a message that is in memory is kept, and a copy of what it was then: middleware changes messages in place. */
 export type Kept = {
   readonly thread: string;
   readonly key: MessageKey;
-  readonly shape: readonly unknown[];
-  /** Hash of the message with words for its media, where that is what was handed out. */
-  readonly inWords?: string;
+  readonly copy: BaseMessage;
+  /** For messages that were written down here, and may not be in the store yet. */
+  readonly row?: StoredMessage;
 };
 
-// Middleware edits what was said last: the answer and the results of its tools. Older messages are looked at by their
-// properties alone, so a property that is set is seen at any age, and a change deep inside one is kept if it is made
-// while the message is among the last. Serialising all would make each turn as long as its thread.
-const TAIL = 16;
 // A shorter list costs as much as a reference to one.
 const INLINE = 4;
 
@@ -104,7 +100,7 @@ export class Draft {
   }
 
   async #one(message: BaseMessage): Promise<MessageKey> {
-    const { key, row } = await this.#message(message, 0);
+    const { key, row } = this.#known(message) ?? (await this.#written(message));
     this.#bring(key, row);
     return key;
   }
@@ -112,8 +108,8 @@ export class Draft {
   async #list(messages: readonly BaseMessage[], passing: boolean): Promise<MessagePlace> {
     const rows = new Map<MessageKey, StoredMessage | undefined>();
     const keys: MessageKey[] = [];
-    for (const [index, message] of messages.entries()) {
-      const { key, row } = await this.#message(message, messages.length - 1 - index);
+    for (const message of messages) {
+      const { key, row } = this.#known(message) ?? (await this.#written(message));
       keys.push(key);
       rows.set(key, row);
     }
@@ -156,32 +152,23 @@ export class Draft {
     else if (!this.#messages.has(key)) this.#needs.messages.add(key);
   }
 
-  /** Without a row it is in the store already, as far as is known here. */
-  async #message(
-    message: BaseMessage,
-    after: number,
-  ): Promise<{ readonly key: MessageKey; readonly row?: StoredMessage }> {
-    const before = this.#cached && this.#kept.get(message);
-    const kept = before?.thread === this.#thread ? before : undefined;
-    if (kept && after >= TAIL && sameShape(message, kept.shape)) return { key: kept.key };
+  #known(message: BaseMessage): Kept | undefined {
+    const kept = this.#kept.get(message);
+    if (kept?.thread !== this.#thread || !isUnchanged(message, kept.copy)) return undefined;
+    return this.#cached || kept.row ? kept : undefined;
+  }
+
+  async #written(message: BaseMessage): Promise<Kept> {
     const whole = text((await this.#serde.dumpsTyped(message))[1]);
-    const hash = hashOf(whole);
-    if (kept?.inWords === hash) return { key: kept.key };
+    const hash = createHash("sha256").update(whole).digest("base64url").slice(0, 22);
     const key: MessageKey = `${hash}:${message.id ?? ""}`;
     // A text cannot name its own hash, so nothing that it says can pass for a place.
     const parked = park(whole, `media ${hash}`, this.blobs);
-    this.#kept.set(message, { thread: this.#thread, key, shape: Object.values(message) });
-    return { key, row: { key, mark: parked.mark, body: Buffer.from(parked.text) } };
+    const row = { key, mark: parked.mark, body: Buffer.from(parked.text) };
+    const kept = { thread: this.#thread, key, copy: copyMessage(message), row };
+    this.#kept.set(message, kept);
+    return kept;
   }
-}
-
-export function hashOf(whole: string): string {
-  return createHash("sha256").update(whole).digest("base64url").slice(0, 22);
-}
-
-function sameShape(message: BaseMessage, shape: readonly unknown[]): boolean {
-  const now: readonly unknown[] = Object.values(message);
-  return now.length === shape.length && now.every((value, index) => value === shape[index]);
 }
 
 /** The value with `take`'s answers where messages and lists of messages stood. Copies only what has some in it. */

@@ -17,12 +17,8 @@ const MEDIA = /image|audio|video|file|media|document/;
 type Json = null | boolean | number | string | readonly Json[] | { readonly [key: string]: Json };
 type JsonObject = { readonly [key: string]: Json };
 
-/** A long run of text by what it was: base64 with or without padding, base64url, or something else of that alphabet. */
-type Run = {
-  readonly blob: BlobRef;
-  readonly as: "base64" | "unpadded" | "base64url" | "text";
-  readonly mime?: string;
-};
+/** A long run of text by what it was: base64, or something else of that alphabet, which is kept as it stands. */
+type Run = { readonly blob: BlobRef; readonly as: "base64" | "text"; readonly mime?: string };
 type Place =
   | { readonly text: readonly (string | Run)[] }
   | { readonly bytes: BlobRef; readonly as: "Uint8Array" | "Buffer" };
@@ -90,7 +86,11 @@ export async function unpark(
     replace(tree, mark, (place) => {
       if ("bytes" in place) return byteNode(bytesOf(place.bytes), place.as);
       return place.text
-        .map((part) => (typeof part === "string" ? part : encode(bytesOf(part.blob), part.as)))
+        .map((part) =>
+          typeof part === "string"
+            ? part
+            : bytesOf(part.blob).toString(part.as === "base64" ? "base64" : "utf8"),
+        )
         .join("");
     }),
   );
@@ -98,19 +98,26 @@ export async function unpark(
 
 /** A serialised message with words where its media stood: a block of media becomes a block of text. */
 export function inWords({ text, mark }: Parked): string {
-  const message = parse(text);
-  const kwargs = isObject(message) ? message["kwargs"] : undefined;
-  const content = isObject(kwargs) ? kwargs["content"] : undefined;
-  const fill = (place: Place, holder: JsonObject | undefined): Json => words(mimeOf(place, holder));
-  if (!isObject(message) || !isObject(kwargs) || content === undefined || !isList(content)) {
-    return JSON.stringify(replace(message, mark, fill));
-  }
-  const blocks = content.map((block) => {
-    // A tool's input keeps its form, since the call would not be a call without it.
-    const place = isObject(block) && MEDIA.test(String(block["type"])) ? firstPlace(block, mark) : undefined;
-    return place && isObject(block) ? { type: "text", text: words(mimeOf(place, block)) } : block;
-  });
-  return JSON.stringify(replace({ ...message, kwargs: { ...kwargs, content: blocks } }, mark, fill));
+  const message = withTextBlocks(parse(text), mark);
+  return JSON.stringify(replace(message, mark, (place, holder) => words(mimeOf(place, holder))));
+}
+
+function withTextBlocks(message: Json, mark: string): Json {
+  if (!isObject(message)) return message;
+  const kwargs = message["kwargs"];
+  if (!isObject(kwargs)) return message;
+  const content = kwargs["content"];
+  if (content === undefined || !isList(content)) return message;
+  return { ...message, kwargs: { ...kwargs, content: content.map((block) => asText(block, mark)) } };
+}
+
+function asText(block: Json, mark: string): Json {
+  if (!isObject(block)) return block;
+  const type = block["type"];
+  // A tool's input keeps its form, since the call would not be a call without it.
+  if (typeof type !== "string" || !MEDIA.test(type)) return block;
+  const place = firstPlace(block, mark);
+  return place ? { type: "text", text: words(mimeOf(place, block)) } : block;
 }
 
 function words(mime: string): string {
@@ -177,21 +184,7 @@ function placeOf(node: JsonObject, mark: string): Place | undefined {
 
 function decode(run: string): { readonly bytes: Uint8Array; readonly as: Run["as"] } {
   const bytes = Buffer.from(run, "base64");
-  const ways = ["base64", "unpadded", "base64url"] as const;
-  const as = ways.find((way) => encode(bytes, way) === run);
-  return as ? { bytes, as } : { bytes: Buffer.from(run), as: "text" };
-}
-
-function encode(bytes: Buffer, as: Run["as"]): string {
-  switch (as) {
-    case "base64":
-    case "base64url":
-      return bytes.toString(as);
-    case "unpadded":
-      return bytes.toString("base64").replace(/=+$/, "");
-    case "text":
-      return bytes.toString();
-  }
+  return bytes.toString("base64") === run ? { bytes, as: "base64" } : { bytes: Buffer.from(run), as: "text" };
 }
 
 /** The two forms in which the serialiser writes bytes down: its own record, and what Buffer says of itself. */

@@ -4,9 +4,11 @@ import type { Blobs } from "../core/agent.ts";
 import type { BlobRef } from "../core/blocks.ts";
 import { GatewayError, hasCode } from "../core/errors.ts";
 import type { MessageKey, StoredMessage, StoredValue, ThreadStore } from "../core/threads.ts";
-import { copyMessage, type CachedMessage, type CachedThread } from "./thread-cache.ts";
-import { hashOf, type Kept, type MessagePlace } from "./thread-draft.ts";
+import { copyMessage, isUnchanged, type CachedMessage, type CachedThread } from "./thread-cache.ts";
+import type { Kept, MessagePlace } from "./thread-draft.ts";
 import { inWords, unpark } from "./thread-media.ts";
+
+const TAIL = 16;
 
 export type ReaderPorts = {
   readonly store: ThreadStore;
@@ -25,11 +27,19 @@ export async function readValues(
   values: readonly StoredValue[],
 ): Promise<readonly unknown[]> {
   const lists = await listsOf(ports, thread, cached, values);
-  const messages = await messagesOf(ports, thread, cached, values, lists);
+  const keys = keysOf(values, lists);
+  await loadMissing(ports, thread, cached, keys);
+  const recent = recentOf(ports.mediaTurns, values, lists, cached);
+  const fresh = freshOf(values, lists);
   const shown = new Map<MessageKey, BaseMessage>();
-  const recent = recentOf(ports.mediaTurns, values, lists, messages);
-  for (const [key, message] of messages) {
-    shown.set(key, await show(ports, thread, key, message, recent.has(key)));
+  for (const key of keys) {
+    const message = cached.messages.get(key) ?? lacking(thread);
+    shown.set(
+      key,
+      "message" in message
+        ? lend(ports, thread, key, message, fresh.has(key))
+        : await show(ports, thread, key, message, recent.has(key)),
+    );
   }
   return await Promise.all(values.map((value) => readValue(ports, value, lists, shown)));
 }
@@ -55,20 +65,23 @@ async function listsOf(
   return lists;
 }
 
-async function messagesOf(
+function keysOf(values: readonly StoredValue[], lists: Lists): ReadonlySet<MessageKey> {
+  const keys = new Set(values.flatMap(({ messages }) => messages));
+  for (const list of lists.values()) for (const key of list) keys.add(key);
+  return keys;
+}
+
+async function loadMissing(
   { store, serde }: ReaderPorts,
   thread: string,
   cached: CachedThread,
-  values: readonly StoredValue[],
-  lists: Lists,
-): Promise<ReadonlyMap<MessageKey, CachedMessage>> {
-  const keys = new Set([...lists.values()].flat());
-  for (const value of values) for (const key of value.messages) keys.add(key);
+  keys: ReadonlySet<MessageKey>,
+): Promise<void> {
   const missing = [...keys].filter((key) => !cached.messages.has(key));
-  for (const stored of missing.length > 0 ? await store.messages(thread, missing) : []) {
+  if (missing.length === 0) return;
+  for (const stored of await store.messages(thread, missing)) {
     cached.messages.set(stored.key, await toCached(stored, serde));
   }
-  return new Map([...keys].map((key) => [key, cached.messages.get(key) ?? lacking(thread)]));
 }
 
 async function toCached(stored: StoredMessage, serde: SerializerProtocol): Promise<CachedMessage> {
@@ -82,39 +95,60 @@ function recentOf(
   mediaTurns: number,
   values: readonly StoredValue[],
   lists: Lists,
-  messages: ReadonlyMap<MessageKey, CachedMessage>,
+  cached: CachedThread,
 ): ReadonlySet<MessageKey> {
   // What is written down for the next step alone is of this turn.
   const recent = new Set(values.flatMap((value) => value.messages));
   for (const keys of lists.values()) {
     let turns = 0;
-    for (const key of keys.toReversed()) {
-      if (turns >= mediaTurns) break;
+    for (let at = keys.length - 1; at >= 0 && turns < mediaTurns; at -= 1) {
+      const key = keys[at]!; // at is within the list
       recent.add(key);
-      if (messages.get(key)?.human) turns += 1;
+      if (cached.messages.get(key)?.human) turns += 1;
     }
   }
   return recent;
+}
+
+/** The last messages: an approval that edits calls, or a result that is shortened, changes these in place. */
+function freshOf(values: readonly StoredValue[], lists: Lists): ReadonlySet<MessageKey> {
+  return new Set([
+    ...values.flatMap((value) => value.messages),
+    ...[...lists.values()].flatMap((keys) => keys.slice(-TAIL)),
+  ]);
+}
+
+/**
+ * What is cached stays here; what is handed out is a copy. The last messages are copied each time. Older ones are lent
+ * to one reader after the other, as copying a thousand takes as long as the rest of a turn: that is enough because a
+ * copy that somebody has changed is found by comparing it, and then not lent again.
+ */
+function lend(
+  { kept }: ReaderPorts,
+  thread: string,
+  key: MessageKey,
+  cached: Extract<CachedMessage, { readonly message: BaseMessage }>,
+  fresh: boolean,
+): BaseMessage {
+  if (!fresh && cached.lent && isUnchanged(cached.lent, cached.message)) return cached.lent;
+  const lent = copyMessage(cached.message);
+  kept.set(lent, { thread, key, copy: cached.message });
+  if (!fresh) cached.lent = lent;
+  return lent;
 }
 
 async function show(
   { blobs, serde, kept }: ReaderPorts,
   thread: string,
   key: MessageKey,
-  cached: CachedMessage,
+  { stored }: Extract<CachedMessage, { readonly stored: StoredMessage }>,
   recent: boolean,
 ): Promise<BaseMessage> {
-  if ("message" in cached) {
-    const copy = copyMessage(cached.message);
-    kept.set(copy, { thread, key, shape: Object.values(copy) });
-    return copy;
-  }
-  const parked = { text: textOf(cached.stored.body), mark: cached.stored.mark };
+  const parked = { text: textOf(stored.body), mark: stored.mark };
   const whole = recent ? await withMedia(parked, blobs) : undefined;
   const message = await loadMessage(serde, whole ?? inWords(parked));
   // Put back as it is, a message in words is still the message with its media.
-  const seen = whole === undefined ? { inWords: hashOf(textOf((await serde.dumpsTyped(message))[1])) } : {};
-  kept.set(message, { thread, key, shape: Object.values(message), ...seen });
+  kept.set(message, { thread, key, copy: copyMessage(message) });
   return message;
 }
 
@@ -146,9 +180,9 @@ async function readValue(
   const text = await unpark({ text: textOf(bytes), mark }, (ref) => blobs.read(ref));
   const loaded: unknown = await serde.loadsTyped(type, text);
   return withMessages(loaded, mark, (place) => {
-    const message = (key: MessageKey): BaseMessage | undefined => shown.get(key);
-    if ("one" in place) return message(place.one);
-    return ("list" in place ? (lists.get(place.list) ?? []) : place.items).map(message);
+    if ("one" in place) return shown.get(place.one);
+    const keys = "list" in place ? (lists.get(place.list) ?? []) : place.items;
+    return keys.map((key) => shown.get(key));
   });
 }
 

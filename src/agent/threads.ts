@@ -16,7 +16,13 @@ import {
 } from "@langchain/langgraph-checkpoint";
 import type { Blobs } from "../core/agent.ts";
 import type { Hold } from "../core/identity.ts";
-import type { CommitOutcome, StoredChannel, StoredCheckpoint, ThreadStore } from "../core/threads.ts";
+import type {
+  CommitOutcome,
+  StoredChannel,
+  StoredCheckpoint,
+  StoredWrite,
+  ThreadStore,
+} from "../core/threads.ts";
 import { ThreadCache } from "./thread-cache.ts";
 import { Draft, type Kept } from "./thread-draft.ts";
 import { readValues } from "./thread-reader.ts";
@@ -39,6 +45,8 @@ export class ThreadSaver extends BaseCheckpointSaver {
   readonly #options: ThreadOptions;
   readonly #cache = new ThreadCache();
   readonly #kept = new WeakMap<BaseMessage, Kept>();
+  /** The commit of each thread that was begun last, while it runs. */
+  readonly #last = new Map<string, Promise<void>>();
 
   constructor(options: ThreadOptions) {
     super();
@@ -90,30 +98,28 @@ export class ThreadSaver extends BaseCheckpointSaver {
     const { v, id, ts, channel_values, channel_versions, versions_seen } = checkpoint;
     // A delta channel is made again from the writes of the checkpoints since its last snapshot.
     const prune = this.#options.keep !== "all" && metadata.counters_since_delta_snapshot === undefined;
-    const written = await this.#commit(thread, async (draft, trusting) => {
+    await this.#commit(thread, async (draft, trusting) => {
       const changed = Object.keys(channel_values).filter((channel) => !trusting || channel in newVersions);
       const values: StoredChannel[] = [];
       for (const channel of changed) {
         values.push({ channel, ...(await draft.value(channel_values[channel], { passing: false })) });
       }
-      const kept = await draft.value(metadata, { passing: true });
-      await this.#putBlobs(draft);
-      return await this.#options.store.put(
-        {
-          ...{ thread, namespace, id, parent: parent ?? "" },
-          root: namespace === "" ? id : (metadata.parents[""] ?? ""),
-          body: JSON.stringify({ v, id, ts, channel_versions, versions_seen }),
-          metadata: kept,
-          values,
-          inherited: Object.keys(channel_values).filter((channel) => !changed.includes(channel)),
-          prune,
-          rewritten: draft.rewritten,
-          ...draft.parts,
-        },
-        holdOf(config),
-      );
+      const commit = {
+        thread,
+        namespace,
+        id,
+        parent: parent ?? "",
+        root: namespace === "" ? id : (metadata.parents[""] ?? ""),
+        body: JSON.stringify({ v, id, ts, channel_versions, versions_seen }),
+        metadata: await draft.value(metadata, { passing: true }),
+        values,
+        inherited: Object.keys(channel_values).filter((channel) => !changed.includes(channel)),
+        prune,
+        rewritten: draft.rewritten,
+        ...draft.parts,
+      };
+      return () => this.#options.store.put(commit, holdOf(config));
     });
-    if (prune && written.rewritten) this.#cache.of(thread).keepOnly(new Set(written.lists.keys()));
     return { configurable: { thread_id: thread, checkpoint_ns: namespace, checkpoint_id: id } };
   }
 
@@ -128,20 +134,15 @@ export class ThreadSaver extends BaseCheckpointSaver {
       throw new Error("writes need configurable.thread_id: the thread to keep them in");
     if (id === undefined)
       throw new Error("writes need configurable.checkpoint_id: the checkpoint they follow");
+    const at = { thread, namespace, id };
     await this.#commit(thread, async (draft) => {
-      const stored = [];
+      const stored: StoredWrite[] = [];
       for (const [position, [channel, value]] of writes.entries()) {
         const index = WRITES_IDX_MAP[channel] ?? position;
         const kept = await draft.value(value, { passing: true });
         stored.push({ path: taskPath, task: taskId, index, channel, ...kept });
       }
-      await this.#putBlobs(draft);
-      return await this.#options.store.putWrites(
-        { thread, namespace, id },
-        stored,
-        draft.parts,
-        holdOf(config),
-      );
+      return () => this.#options.store.putWrites(at, stored, draft.parts, holdOf(config));
     });
   }
 
@@ -150,22 +151,43 @@ export class ThreadSaver extends BaseCheckpointSaver {
     this.#cache.forget(threadId);
   }
 
+  /**
+   * Values are written down at once, since a graph may go on to change them; what they became is stored in the order
+   * of the calls, so that the writes of a step never come after the checkpoint that supersedes them.
+   */
   async #commit(
     thread: string,
-    write: (draft: Draft, trusting: boolean) => Promise<CommitOutcome>,
-  ): Promise<Draft> {
+    write: (draft: Draft, trusting: boolean) => Promise<() => Promise<CommitOutcome>>,
+  ): Promise<void> {
+    const before = this.#last.get(thread);
+    const commit = this.#commitAfter(before, thread, write);
+    const settled = commit.catch(() => {});
+    this.#last.set(thread, settled);
+    await commit.finally(() => {
+      if (this.#last.get(thread) === settled) this.#last.delete(thread);
+    });
+  }
+
+  async #commitAfter(
+    before: Promise<void> | undefined,
+    thread: string,
+    write: (draft: Draft, trusting: boolean) => Promise<() => Promise<CommitOutcome>>,
+  ): Promise<void> {
     const cached = this.#cache.of(thread);
     const draft = new Draft(thread, cached, this.#kept, this.serde);
-    if ((await write(draft, true)) === "stored") {
+    const store = await write(draft, true);
+    await this.#putBlobs(draft);
+    await before;
+    if ((await store()) === "stored") {
       for (const [id, keys] of draft.lists) cached.remember(id, keys);
-      return draft;
+      return;
     }
     // Somebody else has written the thread meanwhile: everything is brought along, and nothing is counted on.
     this.#cache.forget(thread);
     const whole = new Draft(thread, undefined, this.#kept, this.serde);
-    if ((await write(whole, false)) === "stale")
-      throw new Error(`thread ${thread} could not be written in full`);
-    return whole;
+    const storeAll = await write(whole, false);
+    await this.#putBlobs(whole);
+    if ((await storeAll()) === "stale") throw new Error(`thread ${thread} could not be written in full`);
   }
 
   async #putBlobs({ blobs }: Draft): Promise<void> {

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { demoAssets } from "../agent/demo-assets.ts";
 import { createAgentRunner } from "../agent/runner.ts";
 import { changedChannels, watchConfig } from "../config/watch.ts";
 import { faultSentence } from "../config/faults.ts";
@@ -7,6 +8,7 @@ import { type Config, loadConfig, type LoadResult } from "../config/load.ts";
 import { Connections } from "../connections.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
+import type { Rules } from "../core/rules.ts";
 import { Gateway } from "../gateway.ts";
 import { startHttp } from "../http/server.ts";
 import { FileBlobs } from "../store/blobs.ts";
@@ -52,8 +54,14 @@ export async function start(options: StartOptions): Promise<number> {
   const gateway = new Gateway({
     database,
     blobs,
-    runner: createAgentRunner({ threads: threadStore(database), blobs }),
-    rules: config.rules,
+    runner: createAgentRunner({
+      blobs,
+      saver: async ({ limits }) => {
+        const { ThreadSaver } = await import("../agent/threads.ts");
+        return new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: limits.mediaTurns });
+      },
+    }),
+    rules: withDemo(config.rules),
     dataFolder,
     media: config.media,
     turnsAtOnce: config.turns.concurrent,
@@ -96,7 +104,7 @@ export async function start(options: StartOptions): Promise<number> {
     }
     const before = config;
     config = result.config;
-    gateway.use(config.rules);
+    gateway.use(withDemo(config.rules));
     const { added, removed, changed: touched } = changedChannels(before, config);
     for (const id of [...removed, ...touched]) await connections.close(id);
     for (const id of [...added, ...touched]) {
@@ -118,6 +126,15 @@ export async function start(options: StartOptions): Promise<number> {
     }
     return links;
   }
+}
+
+/** The demo has a picture of its own to send, where the operator gives it no folder. */
+function withDemo(rules: Rules): Rules {
+  const agents = [...rules.agents].map(([name, agent]) => {
+    const bare = agent.model.provider === "demo" && agent.graph === undefined && agent.assets === undefined;
+    return [name, bare ? { ...agent, assets: demoAssets() } : agent] as const;
+  });
+  return { ...rules, agents: new Map(agents) };
 }
 
 function aborted(signal: AbortSignal): Promise<void> {

@@ -59,7 +59,7 @@ export type Bench = {
 export function bench(): Bench {
   const saver = new MemorySaver();
   const blobs = memoryBlobs();
-  const runner = createAgentRunner({ saver, blobs });
+  const runner = createAgentRunner({ saver: async () => saver, blobs });
   return {
     runner,
     saver,

@@ -10,7 +10,13 @@ import { eachDatabase } from "../support/database.ts";
 // LangGraph's own suite for checkpoint savers, in full. It takes vitest's functions from the global object.
 Object.assign(globalThis, { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it });
 
-const TABLES = ["thread_checkpoint", "thread_value", "thread_write", "thread_list", "thread_message"] as const;
+const TABLES = [
+  "thread_checkpoint",
+  "thread_value",
+  "thread_write",
+  "thread_list",
+  "thread_message",
+] as const;
 
 eachDatabase("ThreadSaver with all checkpoints kept", (open) => {
   let database: Database | undefined;
