@@ -52,6 +52,13 @@ const SET_UP =
   "**No model is set up yet**, so this is Perch's built-in demo agent. For real answers set " +
   "`PERCH_MODEL=openai:gpt-5` and `OPENAI_API_KEY`, or `model:` in the agent's front matter.";
 
+/** "Here is a photo" beside a photo asks for none. */
+function wantsPicture(asked: string, received: readonly ContentBlock[]): boolean {
+  if (!/\b(picture|image|photo|bild)\b/i.test(asked)) return false;
+  const bringsMedia = received.some((block) => block.type !== "text");
+  return !bringsMedia || /\b(send|show|give|draw|want|back|zeig|schick|gib|mal)/i.test(asked);
+}
+
 async function demoAnswer(messages: readonly BaseMessage[], blobs: Blobs): Promise<string> {
   const turns = messages
     .filter((message) => HumanMessage.isInstance(message))
@@ -63,7 +70,7 @@ async function demoAnswer(messages: readonly BaseMessage[], blobs: Blobs): Promi
     .join("\n");
 
   const parts = [SET_UP, `I received:\n\n${(await lines(received, blobs)).join("\n")}`, remembered(earlier)];
-  if (/\b(picture|image|photo|bild)\b/i.test(asked)) {
+  if (wantsPicture(asked, received)) {
     parts.push("Here is a picture:", "![A kingfisher on a perch](kingfisher.png)");
   }
   if (/\b(table|tabelle)\b/i.test(asked)) parts.push(table(turns));

@@ -104,7 +104,10 @@ function isSameObject(left: object, right: object, aside?: ReadonlySet<string>):
   const keys = Object.keys(left);
   if (keys.length !== Object.keys(right).length) return false;
   const [one, other] = [left as Fields, right as Fields];
-  return keys.every((key) => one[key] === other[key] || aside?.has(key) || isSame(one[key], other[key]));
+  for (const key of keys) {
+    if (one[key] !== other[key] && !aside?.has(key) && !isSame(one[key], other[key])) return false;
+  }
+  return true;
 }
 
 type Fields = Readonly<Record<string, unknown>>;

@@ -83,7 +83,7 @@ export async function start(options: StartOptions): Promise<number> {
   await gateway.start();
   await Promise.all([...config.channels].map(([id, channel]) => connections.open(id, channel)));
   const watch = watchConfig({ files: config.files, load, clock, onChange: (result) => void changed(result) });
-  for (const line of await welcome(config, connections, http.origin, startLinks)) print(line);
+  print((await welcome(config, connections, http.origin, startLinks)).join("\n"));
   await aborted(options.stop);
   print("Stopping: running turns may end, the rest is taken up at the next start.");
   watch.close();

@@ -48,7 +48,7 @@ export interface ThreadWriteRow {
   refs: string;
 }
 
-export interface ThreadListRow {
+interface ThreadListRow {
   thread: string;
   id: string;
   parent: string;
@@ -57,7 +57,7 @@ export interface ThreadListRow {
   own: string;
 }
 
-export interface ThreadMessageRow {
+interface ThreadMessageRow {
   thread: string;
   id: string;
   hash: string;

@@ -6,6 +6,7 @@ import { demoAssets } from "../../src/agent/demo-assets.ts";
 import { bench, definition, turn } from "./set-up.ts";
 
 const agent = definition();
+const PHOTO: ContentBlock = { type: "image", mimeType: "image/jpeg", blob: "sha256:01", bytes: 52_300 };
 const extract = { blob: "sha256:00", bytes: 9 } as const;
 
 describe("the demo agent", () => {
@@ -71,6 +72,8 @@ describe("the demo agent", () => {
 
   it("sends no picture unasked", async () => {
     expect(await bench().say(agent, "1", "imagine a photograph")).not.toContain("kingfisher");
+    const brought: readonly ContentBlock[] = [{ type: "text", text: "Here is a photo." }, PHOTO];
+    expect(await bench().say(agent, "1", brought)).not.toContain("kingfisher.png");
   });
 
   it("has the picture among its assets", async () => {

@@ -3,18 +3,25 @@ import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { AIMessage, HumanMessage, isBaseMessage, type BaseMessage } from "@langchain/core/messages";
+import {
+  AIMessage,
+  HumanMessage,
+  RemoveMessage,
+  isBaseMessage,
+  type BaseMessage,
+} from "@langchain/core/messages";
 import type { ChatResult } from "@langchain/core/outputs";
 import {
   Annotation,
   Command,
   MessagesAnnotation,
+  MessagesDeltaValue,
   REMOVE_ALL_MESSAGES,
   StateGraph,
+  StateSchema,
   interrupt,
 } from "@langchain/langgraph";
 import { emptyCheckpoint, uuid6 } from "@langchain/langgraph-checkpoint";
-import { RemoveMessage } from "@langchain/core/messages";
 import { sql } from "kysely";
 import { createAgent, tool } from "langchain";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
@@ -231,6 +238,23 @@ eachDatabase("ThreadSaver", (open) => {
     await saver.put(at, next, { source: "loop", step: 9, parents: {} }, newVersions);
     const stored = (await saverOn(database).getTuple(config))?.checkpoint.channel_values["messages"];
     expect(textsOf(stored)).toEqual([...textsOf(messages), "last"]);
+  });
+
+  it.each(DURABILITIES)("keeps what a delta channel is made of, durability %s", async (durability) => {
+    const database = await open();
+    const build = (saver: ThreadSaver) =>
+      new StateGraph(new StateSchema({ messages: MessagesDeltaValue }))
+        .addNode("answer", () => ({ messages: [new AIMessage("yes")] }))
+        .addEdge("__start__", "answer")
+        .compile({ checkpointer: saver });
+    const config = { configurable: { thread_id: "1/a/1" }, durability };
+    for (const n of [1, 2, 3]) {
+      await build(saverOn(database)).invoke({ messages: [human(`${n}`, `message ${n}`)] }, config);
+    }
+    const { messages } = (await build(saverOn(database)).getState(config)).values as {
+      messages: BaseMessage[];
+    };
+    expect(textsOf(messages)).toEqual(["message 1", "yes", "message 2", "yes", "message 3", "yes"]);
   });
 
   it("deletes what a rewritten history leaves behind", async () => {

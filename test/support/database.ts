@@ -30,7 +30,7 @@ export function eachDatabase(name: string, suite: (open: OpenDatabase) => void):
 }
 
 /** A temporary file for each database. */
-export function onSqlite(): OpenDatabase {
+function onSqlite(): OpenDatabase {
   return opener({
     create: async () => join(await mkdtemp(join(tmpdir(), "perch-")), "perch.db"),
     open: openSqlite,
@@ -39,7 +39,7 @@ export function onSqlite(): OpenDatabase {
 }
 
 /** A schema for each database, on the server at PERCH_TEST_POSTGRES or in PGlite. */
-export function onPostgres(): OpenDatabase {
+function onPostgres(): OpenDatabase {
   let server: Promise<Server> | undefined;
   const reach = (): Promise<Server> => (server ??= start());
   // Registered before the opener's own hook, so that it runs after it.

@@ -1,0 +1,210 @@
+import { chmod, mkdtemp, open as openFile, readFile, rm, stat, truncate, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import Sqlite from "better-sqlite3";
+import { sql } from "kysely";
+import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { openSqlite, type Database } from "../../src/store/database.ts";
+import { migrate } from "../../src/store/migrate.ts";
+import { eachDatabase } from "../support/database.ts";
+
+type Scratch = { schema_version: { version: number; name: string } };
+
+eachDatabase("the database", (open) => {
+  it("is at this program's schema when it is opened, and again when it is opened again", async () => {
+    const database = await open();
+    const versions = await database.db
+      .withTables<Scratch>()
+      .selectFrom("schema_version")
+      .selectAll()
+      .orderBy("version")
+      .execute();
+    expect(versions).toEqual([
+      { version: 1, name: "facts" },
+      { version: 2, name: "threads" },
+    ]);
+    const again = await open(database);
+    const count = again.db
+      .withTables<Scratch>()
+      .selectFrom("schema_version")
+      .select((eb) => eb.fn.countAll<number>().as("n"));
+    expect(await count.executeTakeFirstOrThrow()).toEqual({ n: 2 });
+  });
+
+  it("is migrated once when it is asked several times at once", async () => {
+    const database = await open();
+    const scratch = database.db.withTables<Scratch>();
+    await Promise.all([migrate(database, "a"), migrate(database, "b"), migrate(database, "c")]);
+    expect(await scratch.selectFrom("schema_version").select("version").orderBy("version").execute()).toEqual(
+      [{ version: 1 }, { version: 2 }],
+    );
+  });
+
+  it("keeps nothing of a transaction that failed", async () => {
+    const { db } = await open();
+    const scratch = db.withTables<Scratch>();
+    const failing = scratch.transaction().execute(async (trx) => {
+      await trx.insertInto("schema_version").values({ version: 1000, name: "x" }).execute();
+      throw new Error("stop");
+    });
+    await expect(failing).rejects.toThrow("stop");
+    expect(
+      await scratch.selectFrom("schema_version").where("version", "=", 1000).selectAll().execute(),
+    ).toEqual([]);
+  });
+
+  it("refuses what a newer program has written", async () => {
+    const database = await open();
+    await database.db
+      .withTables<Scratch>()
+      .insertInto("schema_version")
+      .values({ version: 999, name: "x" })
+      .execute();
+    await expect(open(database)).rejects.toMatchObject({
+      code: "data.newer",
+      message: expect.stringMatching(/newer Perch \(schema 999; this one knows 2\)/),
+    });
+  });
+});
+
+describe("a SQLite file", () => {
+  let folder: string;
+  let opened: Database[];
+  beforeEach(async () => {
+    folder = await mkdtemp(join(tmpdir(), "perch-"));
+    opened = [];
+  });
+  afterEach(async () => {
+    await Promise.all(opened.map((database) => database.close()));
+    await rm(folder, { recursive: true });
+  });
+  const open = async (path: string): Promise<Database> => {
+    const database = await openSqlite(path);
+    opened.push(database);
+    return database;
+  };
+
+  it("is private, with its folder and what SQLite puts beside it", async () => {
+    const path = join(folder, "new", "data", "perch.db");
+    await open(path);
+    expect(
+      await Promise.all(
+        ["..", "../..", "", "-wal", "-shm"].map((end) =>
+          mode(end.startsWith(".") ? join(path, end) : path + end),
+        ),
+      ),
+    ).toEqual(["700", "700", "600", "600", "600"]);
+  });
+
+  it("has every commit on the disk when it resolves, waits for other writers, and holds references", async () => {
+    const { db } = await open(join(folder, "perch.db"));
+    const pragma = async (name: string): Promise<unknown> =>
+      Object.values((await sql<object>`pragma ${sql.raw(name)}`.execute(db)).rows[0] ?? {})[0];
+    const FULL = 2;
+    expect(await pragma("journal_mode")).toBe("wal");
+    expect(await pragma("synchronous")).toBe(FULL);
+    expect(await pragma("busy_timeout")).toBe(5000);
+    expect(await pragma("foreign_keys")).toBe(1);
+  });
+
+  it.each([
+    ["text", "not a database at all, ".repeat(200), /perch\.db cannot be used: file is not a database; move/],
+  ])("is refused when it holds %s", async (_, content, sentence) => {
+    const path = join(folder, "perch.db");
+    await writeFile(path, content);
+    await expect(open(path)).rejects.toMatchObject({
+      code: "data.unusable",
+      message: expect.stringMatching(sentence),
+    });
+    expect(await readFile(path, "utf8")).toBe(content);
+  });
+
+  it("is refused when a part of it is missing", async () => {
+    const path = join(folder, "perch.db");
+    await (await openSqlite(path)).close();
+    await truncate(path, 4096 * 2);
+    await expect(open(path)).rejects.toMatchObject({
+      code: "data.unusable",
+      message: expect.stringMatching(
+        /perch\.db cannot be used: database disk image is malformed; .*restore a backup/,
+      ),
+    });
+  });
+
+  it("is refused when its pages are overwritten", async () => {
+    const path = join(folder, "perch.db");
+    await (await openSqlite(path)).close();
+    const handle = await openFile(path, "r+");
+    await handle.write(Buffer.alloc(3000, 0xff), 0, 3000, 100);
+    await handle.close();
+    await expect(open(path)).rejects.toMatchObject({
+      code: "data.unusable",
+      message: expect.stringMatching(/malformed/),
+    });
+  });
+
+  it("is refused when it belongs to another program", async () => {
+    const path = join(folder, "other.db");
+    const other = new Sqlite(path);
+    other.exec("create table bookmarks (id integer)");
+    other.close();
+    await expect(open(path)).rejects.toMatchObject({
+      code: "data.unusable",
+      message: expect.stringMatching(
+        /other\.db is the database of another program \(it has a table "bookmarks"\)/,
+      ),
+    });
+  });
+
+  it("is refused where nothing can be written", async () => {
+    const path = join(folder, "file", "perch.db");
+    await writeFile(join(folder, "file"), "");
+    await expect(open(path)).rejects.toMatchObject({
+      code: "data.unusable",
+      message: expect.stringMatching(/file\/perch\.db cannot be used: a part of its path is not a folder/),
+    });
+    await expect(open(folder)).rejects.toMatchObject({
+      code: "data.unusable",
+      message: expect.stringMatching(/cannot be used: it is a folder/),
+    });
+  });
+
+  it.skipIf(process.getuid?.() === 0)("is refused in a folder that is read only", async () => {
+    await chmod(folder, 0o500);
+    await expect(open(join(folder, "perch.db"))).rejects.toMatchObject({
+      code: "data.unusable",
+      message: expect.stringMatching(/perch\.db cannot be used: no permission to write there; make the file/),
+    });
+    await chmod(folder, 0o700);
+  });
+
+  it("lets two processes that read first and write later both through", async () => {
+    const path = join(folder, "perch.db");
+    const { db } = await open(path);
+    const { db: other } = await open(path);
+    const scratch = [db, other].map((one) => one.withTables<Scratch>());
+    const count = async (one: (typeof scratch)[number]): Promise<void> => {
+      await one.transaction().execute(async (trx) => {
+        const { top } = await trx
+          .selectFrom("schema_version")
+          .select((eb) => eb.fn.max("version").as("top"))
+          .executeTakeFirstOrThrow();
+        await trx
+          .insertInto("schema_version")
+          .values({ version: top + 1, name: "x" })
+          .execute();
+      });
+    };
+    for (let round = 0; round < 20; round += 1) for (const one of scratch) await count(one);
+    const { top } = await db
+      .withTables<Scratch>()
+      .selectFrom("schema_version")
+      .select((eb) => eb.fn.max("version").as("top"))
+      .executeTakeFirstOrThrow();
+    expect(top).toBe(42);
+  });
+});
+
+async function mode(path: string): Promise<string> {
+  return ((await stat(path)).mode & 0o777).toString(8);
+}
