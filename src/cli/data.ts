@@ -2,7 +2,8 @@ import { join } from "node:path";
 import { faultSentence } from "../config/faults.ts";
 import { loadConfig } from "../config/load.ts";
 import { GatewayError } from "../core/errors.ts";
-import { type Database, openSqlite } from "../store/database.ts";
+import type { Database } from "../store/database.ts";
+import { openSqlite } from "../store/sqlite.ts";
 import type { CommandOptions } from "./check.ts";
 import { kinds } from "./kinds.ts";
 

@@ -12,7 +12,7 @@ import type { Rules } from "../core/rules.ts";
 import { Gateway } from "../gateway.ts";
 import { startHttp } from "../http/server.ts";
 import { FileBlobs } from "../store/blobs.ts";
-import { openSqlite } from "../store/database.ts";
+import { openSqlite } from "../store/sqlite.ts";
 import { lockFolder } from "../store/lock.ts";
 import { claimCode, hasOwner } from "../store/people.ts";
 import { threadStore } from "../store/threads.ts";

@@ -1,29 +1,9 @@
-import { sql, type ColumnDefinitionBuilder, type RawBuilder, type Transaction } from "kysely";
+import { sql } from "kysely";
 import { GatewayError } from "../core/errors.ts";
 import type { Database, Dialect } from "./database.ts";
+import type { Columns, Migration } from "./migration.ts";
 import { facts } from "./migrations/0001-facts.ts";
 import { threads } from "./migrations/0002-threads.ts";
-import type { Tables } from "./tables.ts";
-
-/** One step of the schema, forward only. It uses `trx.schema` and raw SQL: the live table types change after it. */
-export type Migration = {
-  readonly version: number;
-  readonly name: string;
-  up(trx: Transaction<Tables>, columns: Columns): Promise<void>;
-};
-
-/**
- * What the dialects call differently. Integers of any kind are `"bigint"` on both, JSON is `"text"`.
- * `.addColumn("id", columns.id, columns.identity).addColumn("key", columns.key, (c) => c.notNull())`
- */
-type Columns = {
-  /** The type of a number that the database gives out; with `identity`, the primary key. */
-  readonly id: "integer" | "bigint";
-  identity(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder;
-  readonly bytes: "blob" | "bytea";
-  /** Text that is compared and sorted byte by byte, whatever the server's locale is. */
-  readonly key: RawBuilder<unknown>;
-};
 
 const MIGRATIONS: readonly Migration[] = [facts, threads];
 

@@ -29,7 +29,8 @@ import { z } from "zod";
 import { ThreadSaver, type ThreadOptions } from "../../src/agent/threads.ts";
 import type { Hold } from "../../src/core/identity.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
-import { openSqlite, type Database } from "../../src/store/database.ts";
+import type { Database } from "../../src/store/database.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import { threadStore } from "../../src/store/threads.ts";
 import { eachDatabase } from "../support/database.ts";
 

@@ -4,7 +4,8 @@ import { join } from "node:path";
 import Sqlite from "better-sqlite3";
 import { sql } from "kysely";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openSqlite, type Database } from "../../src/store/database.ts";
+import type { Database } from "../../src/store/database.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { eachDatabase } from "../support/database.ts";
 

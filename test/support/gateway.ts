@@ -8,7 +8,8 @@ import type { ChannelRules, Rules } from "../../src/core/rules.ts";
 import { Gateway } from "../../src/gateway.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
 import { channelState } from "../../src/store/channel-state.ts";
-import { type Database, openSqlite } from "../../src/store/database.ts";
+import type { Database } from "../../src/store/database.ts";
+import { openSqlite } from "../../src/store/sqlite.ts";
 import { manualClock } from "./clock.ts";
 import { type LoggedLine, memoryLog } from "./channel-host.ts";
 import { ToyPlatform, toyKind } from "./toy-channel.ts";
@@ -51,6 +52,8 @@ export type TestGatewayOptions = {
   readonly idempotent?: true;
   readonly rules?: Partial<ChannelRules>;
   readonly agents?: readonly AgentDefinition[];
+  /** A real runner, where the test is about threads. */
+  readonly runner?: (database: Database, blobs: FileBlobs) => AgentRunner;
   readonly answer?: (turn: AgentTurn, signal: AbortSignal) => Promise<string> | string;
 };
 
@@ -63,13 +66,14 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   const blobs = new FileBlobs(join(folder, "blobs"));
   const logged: LoggedLine[] = [];
   const asked: AgentTurn[] = [];
-  const runner: AgentRunner = {
+  const scripted: AgentRunner = {
     async run(turn, signal): Promise<AgentAnswer> {
       asked.push(turn);
       const answer = options.answer ?? ((of) => `heard: ${textOf(of)}`);
       return { markdown: await answer(turn, signal), replayed: false };
     },
   };
+  const runner = options.runner?.(database, blobs) ?? scripted;
   const agents = options.agents ?? [AGENT];
   const rules: Rules = {
     channels: new Map([["toy", { ...OPEN_TO_ADA, ...options.rules }]]),
