@@ -16,7 +16,7 @@ import { type Deliver, deliver } from "./reply/deliver.ts";
 import { planReply, planWords } from "./reply/plan.ts";
 import type { FileBlobs } from "./store/blobs.ts";
 import type { Database } from "./store/database.ts";
-import { openWork, prune, recover } from "./store/upkeep.ts";
+import { openWork, prune, recover, suspects } from "./store/upkeep.ts";
 import { Turns } from "./turns/turns.ts";
 
 /** Wake-ups may be lost; the facts are gone over this often. */
@@ -58,6 +58,7 @@ export class Gateway {
   #rules: Rules;
   #sweep: Timer | undefined;
   #prunedAt = 0;
+  #begun = false;
   #draining = false;
   #intakeFault: string | undefined;
 
@@ -118,19 +119,33 @@ export class Gateway {
     this.#deliver = deliver({ database, channel, clock, log, closing, cutOff });
   }
 
-  /** Takes over what an earlier process left, then goes over the facts from time to time. */
+  /** Takes over what an earlier process left; work begins with `begin`, when the connections are open. */
   async start(): Promise<void> {
     const { database, clock, log } = this.#parts;
     const recovered = await recover(database, clock.now());
     if (recovered.turns > 0)
       log.warn({ ...recovered }, "an earlier process ended in the middle of turns; they go on");
+  }
+
+  /** Begins the work that the facts know of: first, alone, what was in flight when earlier processes ended. */
+  async begin(): Promise<void> {
+    const { chats, attachments } = await suspects(this.#parts.database);
+    if (chats.length + attachments.length > 0) {
+      this.#parts.log.warn(
+        { chats: chats.length, attachments: attachments.length },
+        "work that was in flight at two crashes is run alone before everything else",
+      );
+    }
+    for (const attachment of attachments) await this.#fetchOne(attachment);
+    for (const chat of chats) await this.#turns.run(chat);
+    this.#begun = true;
     await this.#goOver();
   }
 
   /** A channel that was opened: what waits for it goes on. */
   async opened(id: ChannelId, channel: Channel): Promise<void> {
     this.#channels.set(id, channel);
-    await this.wakeAll();
+    if (this.#begun) await this.wakeAll();
   }
 
   closed(id: ChannelId): void {
@@ -154,8 +169,16 @@ export class Gateway {
     }
   }
 
+  /** Wake-ups before `begin` and during the stop find nothing to do; the facts keep what they were about. */
+  get #working(): boolean {
+    return this.#begun && !this.#draining;
+  }
+
   async #fetch(attachment: number): Promise<void> {
-    if (this.#draining) return;
+    if (this.#working) await this.#fetchOne(attachment);
+  }
+
+  async #fetchOne(attachment: number): Promise<void> {
     const { database, blobs, media, clock, log } = this.#parts;
     const chat = await fetchAttachment(attachment, {
       database,
@@ -170,13 +193,14 @@ export class Gateway {
   }
 
   async #turn(chat: ChatId): Promise<void> {
-    if (this.#draining) return;
+    if (!this.#working) return;
     const again = await this.#turns.run(chat);
     this.#dispatcher.wake("deliver", String(chat), this.#parts.clock.now());
     if (again !== undefined) this.#dispatcher.wake("turn", String(chat), again);
   }
 
   async #send(chat: ChatId): Promise<void> {
+    if (!this.#begun) return;
     const again = await this.#deliver.run(chat);
     if (again !== undefined) this.#dispatcher.wake("deliver", String(chat), again);
   }

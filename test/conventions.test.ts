@@ -148,7 +148,8 @@ describe("the documents", () => {
     );
     const codes = [...union.matchAll(/"([a-z]+\.[a-z_]+)"/g)].map((match) => match[1] as ErrorCode);
     const rows = [...readme.matchAll(/^\| `([a-z]+\.[a-z_]+)` \|/gm)].map((match) => match[1]);
-    expect(rows.toSorted()).toEqual(codes.toSorted());
+    expect(new Set(rows)).toEqual(new Set(codes));
+    expect(rows).toHaveLength(codes.length);
   });
 
   it("throws every error code somewhere", () => {

@@ -405,30 +405,62 @@ describe("a process that ends", () => {
     expect(platform.textsIn("c1")).toEqual(["heard: hello"]);
   });
 
-  it("sets a message aside that has ended the process three times, says so, and answers the next", async () => {
+  /** Starts over again until a start lives: whoever runs the poisoned message ends the process. */
+  const crashUntilItLives = async (chats: readonly string[]) => {
     const platform = new ToyPlatform();
     let folder: string | undefined;
-    for (let start = 0; start < 3; start += 1) {
-      const crashing = await testGateway({
+    const asked: (readonly string[])[] = [];
+    for (let starts = 1; starts <= 6; starts += 1) {
+      const poisoned = aGate();
+      const gateway = await testGateway({
         platform,
         clock: manualClock(),
+        awaitBegin: false,
         ...(folder === undefined ? {} : { folder }),
-        answer: () => new Promise<string>(() => {}),
+        answer: async (turn) => {
+          if (textOf(turn) === "poison") poisoned.open();
+          // In the first two starts nobody is answered before the end comes.
+          if (textOf(turn) === "poison" || starts <= 2) return await new Promise<string>(() => {});
+          return `heard: ${textOf(turn)}`;
+        },
       });
-      folder = crashing.folder;
-      if (start === 0) await platform.say("c1", "poison", { whole: true });
+      folder = gateway.folder;
+      if (starts === 1) for (const chat of chats) await platform.say(chat, chat, { whole: true });
+      const lives = platform.until((shown) => shown.length === chats.length).then(() => true);
+      const livesOn = await Promise.race([lives, poisoned.gate.then(() => false)]);
       await settle();
-      expect(crashing.asked).toHaveLength(1);
-      await crashing.kill();
+      asked.push(gateway.asked.map(textOf));
+      if (livesOn) {
+        opened.push(gateway);
+        return { platform, asked };
+      }
+      await gateway.kill();
     }
-    const { clock, asked } = await setUp({ platform, folder: folder! });
-    await clock.advance(0);
-    await platform.say("c1", "hello", { whole: true });
-    await clock.advance(0);
-    expect(asked.map(textOf)).toEqual(["hello"]);
-    expect(platform.textsIn("c1")).toEqual([
+    throw new Error("no start lived");
+  };
+
+  it("sets a message aside that has ended the process three times, says so, and answers the next", async () => {
+    const { platform, asked } = await crashUntilItLives(["poison"]);
+    expect(asked).toEqual([["poison"], ["poison"], ["poison"], []]);
+    expect(platform.textsIn("poison")).toEqual([
       "Sorry, I could not get through a message of yours after three tries and have set it aside.",
-      "heard: hello",
+    ]);
+    await platform.say("poison", "hello", { whole: true });
+    await platform.until((shown) => shown.length === 2);
+    expect(platform.textsIn("poison")[1]).toBe("heard: hello");
+  });
+
+  it("sets aside only what ended the process, not what ran beside it", async () => {
+    const chats = ["c1", "c2", "poison", "c4"];
+    const { platform, asked } = await crashUntilItLives(chats);
+    // After two crashes each runs alone, so that the third is told apart.
+    expect(asked.slice(0, 2).map((start) => new Set(start))).toEqual([new Set(chats), new Set(chats)]);
+    expect(asked.slice(2)).toEqual([["c1", "c2", "poison"], ["c4"]]);
+    expect(chats.map((chat) => platform.textsIn(chat)[0]?.split(" ")[0])).toEqual([
+      "heard:",
+      "heard:",
+      "Sorry,",
+      "heard:",
     ]);
   });
 

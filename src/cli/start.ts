@@ -82,6 +82,8 @@ export async function start(options: StartOptions): Promise<number> {
   });
   await gateway.start();
   await Promise.all([...config.channels].map(([id, channel]) => connections.open(id, channel)));
+  // What was in flight at a crash may take its time; the pages and the next messages do not wait for it.
+  void gateway.begin().catch((err: unknown) => log.error({ err }, "the work could not be begun"));
   const watch = watchConfig({ files: config.files, load, clock, onChange: (result) => void changed(result) });
   print((await welcome(config, connections, http.origin, startLinks)).join("\n"));
   await aborted(options.stop);

@@ -12,7 +12,7 @@ export type Migration = {
  * What the dialects call differently. Integers of any kind are `"bigint"` on both, JSON is `"text"`.
  * `.addColumn("id", columns.id, columns.identity).addColumn("key", columns.key, (c) => c.notNull())`
  */
-type Columns = {
+export type Columns = {
   /** The type of a number that the database gives out; with `identity`, the primary key. */
   readonly id: "integer" | "bigint";
   identity(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder;

@@ -72,6 +72,8 @@ export async function claimTurn(
       .orderBy("id")
       .execute();
     if (attachments.some((attachment) => attachment.state === "waiting")) return { kind: "idle" };
+    const crashes = Math.max(...messages.map((message) => message.claims));
+    const dead = crashes >= CRASHES_BEFORE_DEAD;
     const hold: Hold = { chat, owner: by.owner, epoch: row.epoch + 1 };
     await trx
       .updateTable("chat")
@@ -92,7 +94,6 @@ export async function claimTurn(
       })
       .returning("id")
       .executeTakeFirstOrThrow();
-    const crashes = Math.max(...messages.map((message) => message.claims));
     await trx
       .updateTable("inbox")
       .set((eb) => ({
@@ -119,7 +120,7 @@ export async function claimTurn(
       intent: first.intent,
       messages: waiting,
     };
-    return { kind: crashes >= CRASHES_BEFORE_DEAD ? "dead" : "turn", turn };
+    return { kind: dead ? "dead" : "turn", turn };
   });
 }
 

@@ -26,6 +26,31 @@ export async function recover(database: Database, now: number): Promise<Recovere
   });
 }
 
+/** After two crashes with the same work in flight it is run alone at the next start, so that a third one is its own. */
+const CRASHES_BEFORE_ALONE = 2;
+
+/** Work that was in flight at two crashes. It may be what ended the process, or may only have run beside that. */
+export async function suspects(
+  database: Database,
+): Promise<{ readonly chats: readonly ChatId[]; readonly attachments: readonly number[] }> {
+  const { db } = database;
+  const chats = await db
+    .selectFrom("inbox")
+    .select("chat_id")
+    .distinct()
+    .where("state", "=", "waiting")
+    .where("claims", ">=", CRASHES_BEFORE_ALONE)
+    .orderBy("chat_id")
+    .execute();
+  const attachments = await db
+    .selectFrom("attachment")
+    .select("id")
+    .where("state", "=", "waiting")
+    .where("attempts", ">=", CRASHES_BEFORE_ALONE)
+    .execute();
+  return { chats: chats.map((row) => row.chat_id), attachments: attachments.map((row) => row.id) };
+}
+
 /** All work that the facts know of, so that a lost wake-up is only late. `at` is epoch ms. */
 export type OpenWork = {
   readonly turns: readonly { readonly chat: ChatId; readonly at: number }[];

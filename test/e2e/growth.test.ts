@@ -55,7 +55,7 @@ it(
     }
     const around50 = median(written.slice(38, 63));
     const last = median(written.slice(-25));
-  expect(last).toBeLessThanOrEqual(around50 * 1.5);
+    expect(last).toBeLessThanOrEqual(around50 * 1.5);
     // The model was sent a bounded thread, with the last pictures in it.
     const request = JSON.stringify(model.requests.at(-1)?.body);
     expect(request).toContain("data:image/jpeg;base64,");

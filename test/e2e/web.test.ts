@@ -108,7 +108,10 @@ describe("the process", () => {
 
   it("says what is on, what is off and what would turn it on, and ends gently", async () => {
     const folder = await operatorFolder({
-      "config/perch.yaml": `${OWN_PORT.replace("}\n", ', bot: { kind: telegram, token: "${TELEGRAM_TOKEN}" } }\n').replace("web } }", "web }")}`,
+      "config/perch.yaml": OWN_PORT.replace(
+        "{ kind: web } }",
+        '{ kind: web }, bot: { kind: telegram, token: "${TELEGRAM_TOKEN}" } }',
+      ),
       "agents/helper.md": AGENT,
     });
     cleanups.push(folder.remove);

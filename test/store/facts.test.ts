@@ -166,7 +166,12 @@ eachDatabase("the facts", (open) => {
     });
     if (stalled.kind !== "turn") throw new Error(stalled.kind);
     expect(
-      await claimTurn(database, chat, { owner: "other", now: NOW + 1, until: NOW + 90_000, isOpen }),
+      await claimTurn(database, chat, {
+        owner: "other",
+        now: NOW + 1,
+        until: NOW + 90_000,
+        isOpen,
+      }),
     ).toEqual({
       kind: "wait",
       at: NOW + 60_000,
@@ -251,7 +256,12 @@ eachDatabase("the facts", (open) => {
       expect(await recover(database, NOW)).toEqual({ turns: 1, messages: 1 });
       expect(await openWork(database)).toMatchObject({ turns: [{ chat, at: NOW }] });
     }
-    const dead = await claimTurn(database, chat, { owner: "p4", now: NOW, until: NOW + 60_000, isOpen });
+    const dead = await claimTurn(database, chat, {
+      owner: "p4",
+      now: NOW,
+      until: NOW + 60_000,
+      isOpen,
+    });
     expect(dead.kind).toBe("dead");
   });
 

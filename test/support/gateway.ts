@@ -54,6 +54,8 @@ export type TestGatewayOptions = {
   readonly agents?: readonly AgentDefinition[];
   /** A real runner, where the test is about threads. */
   readonly runner?: (database: Database, blobs: FileBlobs) => AgentRunner;
+  /** False where the work that it begins with never ends. */
+  readonly awaitBegin?: false;
   readonly answer?: (turn: AgentTurn, signal: AbortSignal) => Promise<string> | string;
 };
 
@@ -113,6 +115,8 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   };
   const kind = toyKind(platform, options.idempotent ? { idempotent: true } : {});
   await gateway.opened("toy", await kind.open({}, host));
+  const begun = gateway.begin();
+  if (options.awaitBegin !== false) await begun;
   return {
     gateway,
     platform,

@@ -1,0 +1,138 @@
+import { inspect } from "node:util";
+import { afterEach, describe, expect, it } from "vitest";
+import telegram from "../../../channels/telegram/index.ts";
+import { manualClock } from "../../support/clock.ts";
+import type { Fault } from "../../support/telegram/faults.ts";
+import { type Bot, type BotOptions, openBot, until } from "./set-up.ts";
+
+const open: Bot[] = [];
+afterEach(async () => {
+  for (const bot of open.splice(0)) await bot.close();
+});
+
+async function setUp(options: BotOptions = {}): Promise<Bot> {
+  const bot = await openBot(options);
+  open.push(bot);
+  return bot;
+}
+
+describe("the settings", () => {
+  const TOKEN = "6900000001:AAEmulatedTokenForTests_0123456789abc";
+
+  it("need a token alone", () => {
+    expect(telegram.settings.safeParse({ token: TOKEN })).toEqual({
+      success: true,
+      data: { token: TOKEN, apiRoot: "https://api.telegram.org" },
+    });
+  });
+
+  it.each([
+    [{ token: "hello" }, "is no bot token; Copy it whole from @BotFather"],
+    [{ token: TOKEN, apiRoot: "ftp://example.org" }, "Invalid URL"],
+    [{ token: TOKEN, parseMode: "HTML" }, "parseMode"],
+  ])("refuse %j", (value, words) => {
+    const checked = telegram.settings.safeParse(value);
+    expect(checked.success ? [] : checked.error.issues.map(({ message }) => message)).toEqual([
+      expect.stringContaining(words),
+    ]);
+  });
+});
+
+describe("fetch", () => {
+  const get = async (bot: Bot, ref: string, signal = new AbortController().signal): Promise<Buffer> => {
+    const chunks: Uint8Array[] = [];
+    for await (const chunk of await bot.channel.fetch(ref, signal)) chunks.push(chunk);
+    return Buffer.concat(chunks);
+  };
+
+  /** The ref of a document that Mira sent. */
+  async function sentBy(bot: Bot, bytes: Uint8Array, declaredBytes?: number): Promise<string> {
+    bot.mira.sendDocument(bytes, {
+      fileName: "a.bin",
+      ...(declaredBytes === undefined ? {} : { declaredBytes }),
+    });
+    await bot.host.whenAccepted(1);
+    const [event] = bot.host.accepted;
+    const [part] = event?.type === "message" ? event.content : [];
+    if (part?.type !== "unfetched") throw new Error("no file was announced");
+    return part.ref;
+  }
+
+  /** Awaits a fetch that must fail, and sees to it that the error gives no token away. */
+  async function failure(bot: Bot, fetching: Promise<unknown>): Promise<unknown> {
+    const error = await fetching.catch((thrown: unknown) => thrown);
+    expect(inspect([error, bot.host.logged], { depth: 20, showHidden: true })).not.toContain(
+      bot.emulator.token,
+    );
+    return error;
+  }
+
+  it("refuses at once, without asking Telegram, what was declared as larger than 20 MB", async () => {
+    const bot = await setUp();
+    const ref = await sentBy(bot, Buffer.from("x"), 47_000_000);
+    expect(await failure(bot, get(bot, ref))).toMatchObject({
+      code: "media.too_large",
+      message: "the file has 45 MB; Telegram hands bots at most 20 MB, so send a smaller one or a link",
+    });
+    expect(bot.emulator.calls.map(({ method }) => method)).not.toContain("getFile");
+  });
+
+  it("says the same of a file whose size nobody declared", async () => {
+    const bot = await setUp();
+    const [fileId = ""] = (await sentBy(bot, Buffer.from("x"), 47_000_000)).split("#");
+    expect(await failure(bot, get(bot, fileId))).toMatchObject({ code: "media.too_large" });
+  });
+
+  it.each<[string, string, Fault]>([
+    ["getFile", "a limit on calls", { kind: "rateLimit", seconds: 3 }],
+    ["getFile", "a lost connection", { kind: "drop", when: "before" }],
+    ["getFile", "no link", { kind: "refuse", code: 400, description: "Bad Request: wrong file_id" }],
+    ["file", "a link that is no more", { kind: "refuse", code: 404, description: "Not Found" }],
+    ["file", "a lost connection", { kind: "drop", when: "before" }],
+    ["file", "bytes that break off", { kind: "cut" }],
+  ])("tells of %s with %s that the file is unavailable", async (method, _what, fault) => {
+    const bot = await setUp();
+    const ref = await sentBy(bot, Buffer.alloc(100_000));
+    bot.emulator.fault({ method }, fault);
+    expect(await failure(bot, get(bot, ref))).toMatchObject({ code: "media.unavailable" });
+    expect(await get(bot, ref)).toHaveLength(100_000);
+  });
+
+  it("ends with the reason of its signal, before and within the bytes", async () => {
+    const bot = await setUp();
+    const ref = await sentBy(bot, Buffer.alloc(100_000));
+    const reason = new Error("enough");
+    expect(await failure(bot, get(bot, ref, AbortSignal.abort(reason)))).toBe(reason);
+    bot.emulator.fault({ method: "file" }, { kind: "stall", afterBytes: 10 });
+    const stop = new AbortController();
+    const fetching = get(bot, ref, stop.signal);
+    await bot.emulator.nextCall(({ method }) => method === "file");
+    stop.abort(reason);
+    expect(await failure(bot, fetching)).toBe(reason);
+  });
+});
+
+describe("the start link", () => {
+  it("waits until Telegram has said what the bot is called", async () => {
+    const clock = manualClock();
+    const bot = await setUp({
+      clock,
+      before: (emulator) => void emulator.fault({ method: "getMe" }, { kind: "drop", when: "before" }),
+    });
+    const link = bot.channel.startLink?.("12345678");
+    await until(() => bot.host.logged.length === 1 && bot.timers() === 2);
+    await clock.advance(1_000);
+    expect(await link).toBe("https://t.me/fern_demo_bot?start=12345678");
+  });
+
+  it("is given up after 10 s", async () => {
+    const clock = manualClock();
+    const bot = await setUp({
+      clock,
+      before: (emulator) => void emulator.fault({ method: "getMe" }, { kind: "silence", when: "before" }),
+    });
+    const link = bot.channel.startLink?.("12345678").catch((error: unknown) => error);
+    await clock.advance(10_000);
+    expect(await link).toMatchObject({ code: "channel.unreachable" });
+  });
+});

@@ -1,0 +1,178 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { scaledClock } from "../../src/core/clock.ts";
+import { operatorFolder, spawnPerch } from "./perch-process.ts";
+import { startOpenAi } from "./models/openai.ts";
+import type { Json } from "./models/server.ts";
+import { jpeg } from "./telegram/pictures.ts";
+import { startTelegram, type TelegramEmulator } from "./telegram/emulator.ts";
+
+/** Where the process is to end, and how that moment is known. */
+export type CrashPoint =
+  | { readonly at: "poll" | "download" | "model" }
+  | { readonly at: "send"; readonly event: "beforeCommit" | "afterCommit" }
+  | { readonly at: "commit"; readonly of: string };
+
+export type CrashCounts = {
+  readonly messages: number;
+  readonly kills: number;
+  /** Messages that no answer speaks of. */
+  readonly lost: readonly string[];
+  /** Messages that two answers speak of, neither of them marked. */
+  readonly twice: readonly string[];
+  /** Chats whose answers are not in the order of their messages. */
+  readonly disordered: readonly string[];
+  /** Answers that came marked, because the first outcome was unknown; seen twice by the person, or only so. */
+  readonly again: { readonly seenTwice: number; readonly seenOnce: number };
+};
+
+const PRELOAD = pathToFileURL(join(import.meta.dirname, "crash-preload.mjs")).href;
+const TOKEN = /m\d+-\d+/g;
+// Time runs faster, for Perch, the emulator and the model alike: windows and waits are most of a run.
+const RATE = 4;
+
+/** Sends messages in many chats, ends the process `kills` times at one point, and counts what people see at the end. */
+export async function crashRun(
+  point: CrashPoint,
+  size: { readonly chats: number; readonly each: number; readonly kills: number },
+): Promise<CrashCounts> {
+  const origin = Date.now();
+  const clock = scaledClock(RATE, origin);
+  const telegram = await startTelegram({ clock });
+  const model = await startOpenAi({
+    clock,
+    otherwise: (request) => ({ text: answerTo(request.body), wordMs: 20 }),
+  });
+  const people = Array.from({ length: size.chats }, (_, at) => 1_001 + at);
+  const folder = await operatorFolder({
+    "config/perch.yaml": [
+      `channels: { tg: { kind: telegram, token: "\${TOKEN}", apiRoot: "${telegram.apiRoot}", agent: helper, allow: ${JSON.stringify(people.map(String))} } }`,
+      "agents: { folder: ../agents }",
+      "http: { port: 0 }",
+    ].join("\n"),
+    "agents/helper.md": `---\nmodel: openai:test\nbaseUrl: ${model.url}\napiKey: \${KEY}\n---\nBe brief.\n`,
+  });
+  let kills = 0;
+  let child: ReturnType<typeof spawnPerch> | undefined;
+  let seen = 0;
+
+  // After how many events a start ends. What was in flight at two crashes is run alone and would rightly be set aside at
+  // a third, so every third start lives until all chats have got on.
+  const lifeOf = (start: number): number => {
+    if (point.at === "poll" || (point.at === "commit" && point.of.includes("inbox"))) return start + 1;
+    return start > 0 && start % 2 === 0 ? size.chats + 1 : 1 + (start % 2);
+  };
+  const environment = (): Record<string, string> => ({
+    TOKEN: telegram.token,
+    KEY: "none",
+    PERCH_LOG: "warn",
+    PERCH_CLOCK: `${RATE}@${origin}`,
+    ...(point.at === "commit" && kills < size.kills
+      ? { PERCH_CRASH_AFTER: `${lifeOf(kills)} ${point.of}` }
+      : {}),
+  });
+  const killNow = (): void => {
+    seen += 1;
+    if (kills < size.kills && seen === lifeOf(kills)) child?.child.kill("SIGKILL");
+  };
+  if (point.at === "poll")
+    telegram.on("pollAnswered", ({ updates }) => (updates.length > 0 ? killNow() : undefined));
+  if (point.at === "download") telegram.on("fileRequested", killNow);
+  if (point.at === "send")
+    telegram.on(point.event, (call) => (call.method === "sendMessage" ? killNow() : undefined));
+  if (point.at === "model") model.on("request", killNow);
+
+  const speaking = new Map(
+    people.map((person) => [person, telegram.privateChat({ id: person, firstName: `P${person}` })]),
+  );
+  const say = (person: number, n: number): void => {
+    const voice = speaking.get(person);
+    const token = `m${person}-${n}`;
+    if (point.at === "download") voice?.sendPhoto(jpeg(64, 64), { caption: token });
+    else voice?.sendText(token);
+  };
+  const tokens = people.flatMap((person) =>
+    Array.from({ length: size.each }, (_, n) => `m${person}-${n + 1}`),
+  );
+
+  let done = false;
+  const keepRunning = (async () => {
+    while (!done) {
+      seen = 0;
+      child = spawnPerch({ folder: folder.path, env: environment(), node: ["--import", PRELOAD] });
+      const code = await child.ended;
+      if (done) return;
+      if (code !== null) throw new Error(`perch ended by itself with ${code}:\n${child.output()}`);
+      kills += 1;
+    }
+  })();
+  // Each person says the next thing once the last was answered.
+  const spoken = new Map(people.map((person) => [person, 1]));
+  for (const person of people) say(person, 1);
+  const allAnswered = (async () => {
+    for (;;) {
+      const next = telegram.nextSent(() => true);
+      const answered = new Set(telegram.sent.flatMap((message) => message.text?.match(TOKEN) ?? []));
+      for (const [person, n] of spoken) {
+        if (n === size.each || !answered.has(`m${person}-${n}`)) continue;
+        spoken.set(person, n + 1);
+        say(person, n + 1);
+      }
+      if (tokens.every((token) => answered.has(token))) {
+        next.catch(() => {});
+        return;
+      }
+      await next;
+    }
+  })();
+  await Promise.race([allAnswered, keepRunning]);
+  done = true;
+  child?.child.kill("SIGTERM");
+  await keepRunning;
+  const counts = countOf(telegram, people, tokens, kills);
+  await telegram.close();
+  await model.close();
+  await folder.remove();
+  return counts;
+}
+
+/** Names every message that the last thing the person said speaks of. */
+function answerTo(body: Json): string {
+  const messages = body["messages"] as readonly { readonly role: string; readonly content: unknown }[]; // the protocol's own shape
+  const last = messages.findLast((message) => message.role === "user");
+  return `re ${[...new Set(JSON.stringify(last?.content).match(TOKEN) ?? [])].join(" ")} and some more words after that`;
+}
+
+function countOf(
+  telegram: TelegramEmulator,
+  people: readonly number[],
+  tokens: readonly string[],
+  kills: number,
+): CrashCounts {
+  const plain: string[] = [];
+  const marked: string[] = [];
+  const disordered: string[] = [];
+  for (const person of people) {
+    const inOrder: number[] = [];
+    for (const message of telegram.sentTo(person)) {
+      const text = message.text ?? "";
+      const found = text.match(TOKEN) ?? [];
+      (text.startsWith("(sent again)") ? marked : plain).push(...found);
+      if (!text.startsWith("(sent again)"))
+        inOrder.push(...found.map((token) => Number(token.split("-")[1])));
+    }
+    if (inOrder.some((n, at) => at > 0 && n < (inOrder[at - 1] ?? 0)))
+      disordered.push(`chat of ${person}: ${inOrder.join(" ")}`);
+  }
+  return {
+    messages: tokens.length,
+    kills,
+    lost: tokens.filter((token) => !plain.includes(token) && !marked.includes(token)),
+    twice: [...new Set(plain.filter((token, at) => plain.indexOf(token) !== at))],
+    disordered,
+    again: {
+      seenTwice: marked.filter((token) => plain.includes(token)).length,
+      seenOnce: marked.filter((token) => !plain.includes(token)).length,
+    },
+  };
+}
