@@ -94,6 +94,9 @@ export class Connections {
         this.faults.set(id, error.message);
         log.error({ err: error }, "the connection cannot go on by itself");
       },
+      recovered: () => {
+        if (this.faults.delete(id)) log.info({}, "the connection is well again");
+      },
     };
   }
 

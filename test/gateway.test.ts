@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { afterEach, describe, expect, it } from "vitest";
 import { pause } from "../src/core/clock.ts";
 import { GatewayError } from "../src/core/errors.ts";
@@ -253,6 +254,29 @@ describe("who is answered", () => {
     expect(platform.shown[0]?.replyTo).toBe("m2");
   });
 
+  it("takes the later items of an album in whose first one speaks to it, and no others", async () => {
+    const { platform, clock, asked } = await setUp();
+    const place = { chat: "g1", kind: "group" } as const;
+    platform.files.set("f", () => bytesOf("some text"));
+    const item = (text: string): MessageEvent["content"] => [
+      { type: "text", text },
+      { type: "unfetched", kind: "file", ref: "f", declared: {} },
+    ];
+    await platform.say("g1", item("bot, look"), { place, albumId: "a" });
+    await clock.advance(500);
+    await platform.say("g1", item("second"), { place, albumId: "a", addressed: false });
+    await platform.say("g1", item("another"), { place, albumId: "b", addressed: false });
+    await platform.say("g1", item("theirs"), {
+      place,
+      albumId: "a",
+      addressed: false,
+      from: { id: "bob", name: "Bob" },
+    });
+    await clock.advance(2_000);
+    await platform.until((shown) => shown.length === 1);
+    expect(asked.map(textOf)).toEqual(["[from Ada] bot, look <file> [from Ada] second <file>"]);
+  });
+
   it("frames what is quoted so that no line of it can pose as the person's own", async () => {
     const { platform, clock, asked } = await setUp();
     await platform.say("c1", "what of it?", {
@@ -479,6 +503,27 @@ describe("a process that ends", () => {
     await second.clock.advance(0);
     expect(row.claims).toBeLessThanOrEqual(1);
     expect(platform.textsIn("c1")).toEqual(["heard: hello"]);
+  });
+
+  it("does not acknowledge what a full disk has no room for, says so, and goes on when there is room", async () => {
+    const { platform, gateway, database, clock } = await setUp();
+    const pages = async (most: number): Promise<void> => {
+      await sql`pragma max_page_count = ${sql.raw(String(most))}`.execute(database.db);
+    };
+    const { rows } = await sql<{ page_count: number }>`pragma page_count`.execute(database.db);
+    await pages(rows[0]?.page_count ?? 0);
+    await expect(platform.say("c1", "x".repeat(100_000), { whole: true })).rejects.toMatchObject({
+      code: "store.unavailable",
+    });
+    expect(gateway.health()).toMatchObject({
+      ok: false,
+      intake: expect.stringContaining("could not be committed"),
+    });
+    await pages(1_000_000);
+    await platform.say("c1", "there is room again", { whole: true });
+    await clock.advance(0);
+    expect(platform.textsIn("c1")).toEqual(["heard: there is room again"]);
+    expect(gateway.health()).toMatchObject({ ok: true, intake: "open" });
   });
 
   it("does not acknowledge what it could not commit", async () => {

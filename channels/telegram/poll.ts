@@ -137,6 +137,7 @@ class Trouble {
     if (this.#failures > 0) this.#host.log.info({ failures: this.#failures }, "Telegram is polled again");
     this.#failures = 0;
     this.#conflicts = 0;
+    if (this.#told) this.#host.recovered();
     this.#told = false;
   }
 

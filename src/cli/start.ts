@@ -10,7 +10,7 @@ import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import type { Rules } from "../core/rules.ts";
 import { Gateway } from "../gateway.ts";
-import { startHttp } from "../http/server.ts";
+import { type Health, startHttp } from "../http/server.ts";
 import { FileBlobs } from "../store/blobs.ts";
 import { openSqlite } from "../store/sqlite.ts";
 import { lockFolder } from "../store/lock.ts";
@@ -69,7 +69,8 @@ export async function start(options: StartOptions): Promise<number> {
     log,
     owner: randomUUID(),
   });
-  const http = await startHttp({ ...config.http, log, clock, health: () => gateway.health() });
+  const health = (): Health => ({ ...gateway.health(), faults: Object.fromEntries(connections.faults) });
+  const http = await startHttp({ ...config.http, log, clock, health });
   const connections = new Connections({
     gateway,
     database,

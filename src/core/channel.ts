@@ -101,6 +101,8 @@ export type ChannelHost = {
   readonly http: HttpMount;
   /** The connection cannot go on by itself: said in the status, never fatal to the process. */
   failed(error: Error): void;
+  /** What `failed` told is over. */
+  recovered(): void;
 };
 
 /** Durable values of one connection. A batch is one transaction. Keys sort as UTF-8. */

@@ -10,7 +10,7 @@ import { say, type SentenceKey } from "../core/sentences.ts";
 import { insertAttachments } from "../store/attachments.ts";
 import { addressOf, chatOf, currentThread, freshThread } from "../store/chats.ts";
 import type { Database } from "../store/database.ts";
-import { insertEvent, latestIntent, openIntent, type TraceStep } from "../store/inbox.ts";
+import { hasOpenAlbum, insertEvent, latestIntent, openIntent, type TraceStep } from "../store/inbox.ts";
 import { grant, grantOf, useClaimCode } from "../store/people.ts";
 import { insertPieces, unparkChat } from "../store/pieces.ts";
 import type { Queries } from "../store/tables.ts";
@@ -84,8 +84,8 @@ export class Intake {
     const now = this.#clock.now();
     const known = await grantOf(trx, channel, event.from.id);
     const granted: Granted = known && known.role !== "stranger" ? known.role : undefined;
-    const verdict = admit(event, this.#rules.channels.get(channel), granted);
     const chat = await chatOf(trx, channel, event.place);
+    const verdict = await this.#verdict(trx, channel, chat, event, granted);
     const id = await this.#insert(trx, channel, chat, event, verdict, now, after);
     if (id === undefined) {
       this.#log.debug({ channel, chat }, "a repeat was recognised");
@@ -108,6 +108,23 @@ export class Intake {
       case "refused":
         if (verdict.stranger) await this.#stranger(about);
     }
+  }
+
+  /** In a group, only one item of an album carries the words that speak to us; the others follow it. */
+  async #verdict(
+    trx: Queries,
+    channel: ChannelId,
+    chat: ChatId,
+    event: InboundEvent,
+    granted: Granted,
+  ): Promise<Verdict> {
+    const rules = this.#rules.channels.get(channel);
+    const verdict = admit(event, rules, granted);
+    if (verdict.kind !== "refused" || event.type !== "message" || event.albumId === undefined) return verdict;
+    const ofAlbum = admit({ ...event, addressed: true }, rules, granted);
+    if (ofAlbum.kind !== "turn" || !(await hasOpenAlbum(trx, chat, event.from.id, event.albumId)))
+      return verdict;
+    return { ...ofAlbum, by: "album" };
   }
 
   /** Undefined when the chat has seen the event already. */

@@ -98,6 +98,26 @@ export async function latestIntent(
   return row && { intent: row.intent, firstAt: row.firstAt, dueAt: row.dueAt, album: row.album };
 }
 
+/** Whether an item of this sender's album waits for its turn. */
+export async function hasOpenAlbum(
+  trx: Queries,
+  chat: ChatId,
+  sender: string,
+  album: string,
+): Promise<boolean> {
+  const item = await trx
+    .selectFrom("inbox")
+    .select("id")
+    .where("chat_id", "=", chat)
+    .where("state", "=", "waiting")
+    .where("claims", "=", 0)
+    .where("sender", "=", sender)
+    .where("album", "=", album)
+    .limit(1)
+    .executeTakeFirst();
+  return item !== undefined;
+}
+
 /** A message that joined nothing opens an intent of its own number. */
 export async function openIntent(trx: Queries, inboxId: number): Promise<void> {
   await trx.updateTable("inbox").set({ intent: inboxId }).where("id", "=", inboxId).execute();

@@ -18,6 +18,8 @@ export type TestHost = {
   readonly accepted: InboundEvent[];
   /** What `host.failed` was called with. */
   readonly failures: Error[];
+  /** How many failures there had been, each time `host.recovered` was called. */
+  readonly recoveries: number[];
   readonly logged: LoggedLine[];
   /** How often `accept` was called, failures included. */
   readonly accepts: () => number;
@@ -56,6 +58,7 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
   const accepted: InboundEvent[] = [];
   const payloads = new Set<string>();
   const failures: Error[] = [];
+  const recoveries: number[] = [];
   const waiting = new Set<() => void>();
   let accepts = 0;
   let refusal: Error | undefined;
@@ -90,6 +93,7 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
     },
     http,
     failed: (error) => void failures.push(error),
+    recovered: () => void recoveries.push(failures.length),
   };
 
   return {
@@ -97,6 +101,7 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
     http,
     accepted,
     failures,
+    recoveries,
     logged,
     accepts: () => accepts,
     refuse: (error) => (refusal = error),

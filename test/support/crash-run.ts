@@ -95,13 +95,13 @@ export async function crashRun(
     Array.from({ length: size.each }, (_, n) => `m${person}-${n + 1}`),
   );
 
-  let done = false;
+  const run = { done: false };
   const keepRunning = (async () => {
-    while (!done) {
+    while (!run.done) {
       seen = 0;
       child = spawnPerch({ folder: folder.path, env: environment(), node: ["--import", PRELOAD] });
       const code = await child.ended;
-      if (done) return;
+      if (run.done) return;
       if (code !== null) throw new Error(`perch ended by itself with ${code}:\n${child.output()}`);
       kills += 1;
     }
@@ -126,7 +126,7 @@ export async function crashRun(
     }
   })();
   await Promise.race([allAnswered, keepRunning]);
-  done = true;
+  run.done = true;
   child?.child.kill("SIGTERM");
   await keepRunning;
   const counts = countOf(telegram, people, tokens, kills);

@@ -112,6 +112,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     blobs,
     http: { origin: "", loopback: true, mount: () => () => {} },
     failed: () => {},
+    recovered: () => {},
   };
   const kind = toyKind(platform, options.idempotent ? { idempotent: true } : {});
   await gateway.opened("toy", await kind.open({}, host));

@@ -182,6 +182,7 @@ describe("a poll that fails", () => {
     expect(bot.host.failures.map(({ message }) => message)).toEqual([
       "a webhook is set for this bot, and Telegram hands messages to it alone; stop the program that set it, or remove it with the Bot API's deleteWebhook",
     ]);
+    expect(bot.host.recoveries).toEqual([1]);
   });
 
   it.each([
