@@ -58,6 +58,7 @@ export class Gateway {
   #rules: Rules;
   #sweep: Timer | undefined;
   #prunedAt = 0;
+  #beginning: Promise<void> | undefined;
   #begun = false;
   #draining = false;
   #intakeFault: string | undefined;
@@ -65,7 +66,6 @@ export class Gateway {
   constructor(parts: GatewayParts) {
     const { database, blobs, clock, log } = parts;
     const channel = (id: ChannelId): Channel | undefined => this.#channels.get(id);
-    const closing = this.#closing.signal;
     const cutOff = this.#cutOff.signal;
     this.#parts = parts;
     this.#rules = parts.rules;
@@ -116,7 +116,7 @@ export class Gateway {
       },
       cutOff,
     });
-    this.#deliver = deliver({ database, channel, clock, log, closing, cutOff });
+    this.#deliver = deliver({ database, channel, clock, log, cutOff });
   }
 
   /** Takes over what an earlier process left; work begins with `begin`, when the connections are open. */
@@ -129,17 +129,25 @@ export class Gateway {
 
   /** Begins the work that the facts know of: first, alone, what was in flight when earlier processes ended. */
   async begin(): Promise<void> {
-    const { chats, attachments } = await suspects(this.#parts.database);
-    if (chats.length + attachments.length > 0) {
-      this.#parts.log.warn(
-        { chats: chats.length, attachments: attachments.length },
-        "work that was in flight at two crashes is run alone before everything else",
-      );
-    }
-    for (const attachment of attachments) await this.#fetchOne(attachment);
-    for (const chat of chats) await this.#turns.run(chat);
+    this.#beginning = this.#runSuspects();
+    await this.#beginning;
     this.#begun = true;
     await this.#goOver();
+  }
+
+  /** Never rejects: a suspect that fails without ending the process has its turn with all the others. */
+  async #runSuspects(): Promise<void> {
+    const { database, log } = this.#parts;
+    try {
+      const { chats, attachments } = await suspects(database);
+      if (chats.length + attachments.length === 0) return;
+      const many = { chats: chats.length, attachments: attachments.length };
+      log.warn(many, "work that was in flight at two crashes is run alone before everything else");
+      for (const attachment of attachments) await this.#fetchOne(attachment);
+      for (const chat of chats) await this.#turns.run(chat);
+    } catch (err) {
+      log.error({ err }, "work that was in flight at two crashes could not be run alone");
+    }
   }
 
   /** A channel that was opened: what waits for it goes on. */
@@ -243,6 +251,18 @@ export class Gateway {
     };
   }
 
+  /** What the last turns have planned is sent while the grace lasts. */
+  async #sendLast(): Promise<void> {
+    const { database, clock, log } = this.#parts;
+    try {
+      const { deliveries } = await openWork(database);
+      const due = deliveries.filter(({ at }) => at <= clock.now());
+      await Promise.all(due.map(({ chat }) => this.#deliver.run(chat)));
+    } catch (err) {
+      log.warn({ err }, "what was left to send is sent at the next start");
+    }
+  }
+
   /**
    * No new work is begun; running turns and sends get `graceMs` to end, and what is left is given back for the next
    * start. What still comes in is committed. The database is open when it resolves.
@@ -254,7 +274,8 @@ export class Gateway {
     const grace = this.#parts.clock.after(graceMs, () =>
       this.#cutOff.abort(new Error("the grace of the stop is over")),
     );
-    await this.#dispatcher.close();
+    await Promise.all([this.#dispatcher.close(), this.#beginning]);
+    await this.#sendLast();
     grace.cancel();
     this.#cutOff.abort(new Error("the gateway has stopped"));
     await Promise.all([...this.#channels.values()].map((channel) => channel.close()));

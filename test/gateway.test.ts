@@ -505,6 +505,22 @@ describe("a process that ends", () => {
     expect(platform.textsIn("c1")).toEqual(["heard: hello"]);
   });
 
+  it("sends what a turn has planned that ends within the grace", async () => {
+    const { gate, open } = aGate();
+    const { platform, clock, gateway } = await setUp({
+      answer: async () => {
+        await gate;
+        return "just in time";
+      },
+    });
+    await platform.say("c1", "hello", { whole: true });
+    await clock.advance(0);
+    const stopped = gateway.stop(10_000);
+    open();
+    await stopped;
+    expect(platform.textsIn("c1")).toEqual(["just in time"]);
+  });
+
   it("does not acknowledge what a full disk has no room for, says so, and goes on when there is room", async () => {
     const { platform, gateway, database, clock } = await setUp();
     const pages = async (most: number): Promise<void> => {

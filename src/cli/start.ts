@@ -6,7 +6,8 @@ import { changedChannels, watchConfig } from "../config/watch.ts";
 import { faultSentence } from "../config/faults.ts";
 import { type Config, loadConfig, type LoadResult } from "../config/load.ts";
 import { Connections } from "../connections.ts";
-import type { Clock } from "../core/clock.ts";
+import { type Clock, pause } from "../core/clock.ts";
+import type { ChannelId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
 import type { Rules } from "../core/rules.ts";
 import { Gateway } from "../gateway.ts";
@@ -19,6 +20,8 @@ import { threadStore } from "../store/threads.ts";
 import { EXIT } from "./exit.ts";
 import { kinds } from "./kinds.ts";
 import { welcome } from "./welcome.ts";
+
+const LINK_AGAIN_MS = 30_000;
 
 export type StartOptions = {
   readonly file?: string;
@@ -83,8 +86,8 @@ export async function start(options: StartOptions): Promise<number> {
   });
   await gateway.start();
   await Promise.all([...config.channels].map(([id, channel]) => connections.open(id, channel)));
-  // What was in flight at a crash may take its time; the pages and the next messages do not wait for it.
-  void gateway.begin().catch((err: unknown) => log.error({ err }, "the work could not be begun"));
+  // It never rejects. What was in flight at a crash may take its time, and nobody waits for that here.
+  void gateway.begin();
   const watch = watchConfig({ files: config.files, load, clock, onChange: (result) => void changed(result) });
   print((await welcome(config, connections, http.origin, startLinks)).join("\n"));
   await aborted(options.stop);
@@ -115,19 +118,46 @@ export async function start(options: StartOptions): Promise<number> {
       if (channel) await connections.open(id, channel);
     }
     log.info({ added, removed, changed: touched }, "the changed configuration is taken up");
+    for (const id of [...added, ...touched]) void offerLink(id);
   }
 
-  /** A one-time link for each open connection that nobody owns yet. */
+  /** A one-time link for each open connection that nobody owns yet; one that cannot be had now is printed later. */
   async function startLinks(of: Config): Promise<ReadonlyMap<string, string>> {
     const links = new Map<string, string>();
-    for (const id of of.channels.keys()) {
-      const channel = connections.get(id);
-      const rules = of.rules.channels.get(id);
-      if (!channel?.startLink || rules?.owner !== undefined || (await hasOwner(database, id))) continue;
-      const code = await claimCode(database, id, randomBytes(18).toString("base64url"), clock.now());
-      links.set(id, await channel.startLink(code));
-    }
+    await Promise.all(
+      [...of.channels.keys()].map(async (id) => {
+        try {
+          const link = await startLink(id);
+          if (link !== undefined) links.set(id, link);
+        } catch {
+          void offerLink(id);
+        }
+      }),
+    );
     return links;
+  }
+
+  /** @throws Error while the platform does not say who the bot is. */
+  async function startLink(id: ChannelId): Promise<string | undefined> {
+    const channel = connections.get(id);
+    const owner = config.rules.channels.get(id)?.owner;
+    if (!channel?.startLink || owner !== undefined || (await hasOwner(database, id))) return undefined;
+    const code = await claimCode(database, id, randomBytes(18).toString("base64url"), clock.now());
+    return await channel.startLink(code);
+  }
+
+  /** Prints the link of a connection as soon as there is one. Never rejects. */
+  async function offerLink(id: ChannelId): Promise<void> {
+    while (!options.stop.aborted) {
+      try {
+        const link = await startLink(id);
+        if (link !== undefined) print(`${id}: open ${link} to become its owner`);
+        return;
+      } catch (err) {
+        log.debug({ channel: id, err }, "there is no start link yet, tried again after a wait");
+        await pause(clock, LINK_AGAIN_MS, options.stop);
+      }
+    }
   }
 }
 

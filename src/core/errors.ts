@@ -12,7 +12,6 @@ export type ErrorCode =
   | "blob.missing"
   | "media.too_large"
   | "media.unavailable"
-  | "media.unsupported"
   | "media.unreadable"
   | "media.not_found"
   | "media.outside_root"

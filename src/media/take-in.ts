@@ -161,7 +161,6 @@ function leftOut(
 
 function failure(error: unknown): [AttachmentOutcome, string] {
   if (hasCode(error, "media.too_large")) return ["too_large", error.message];
-  if (hasCode(error, "media.unsupported")) return ["unsupported", error.message];
   if (hasCode(error, "media.unreadable")) return ["unreadable", error.message];
   if (hasCode(error, "media.unavailable")) return ["unavailable", error.message];
   return ["unavailable", "the download failed"];

@@ -41,9 +41,7 @@ export function deliver(by: {
   readonly channel: (id: ChannelId) => Channel | undefined;
   readonly clock: Clock;
   readonly log: Log;
-  /** Aborts when the gateway is to stop: nothing new is begun then. */
-  readonly closing: AbortSignal;
-  /** Aborts when what is being sent must end as well. */
+  /** Aborts when the gateway must end: what is being sent is cut off, and nothing more is begun. */
   readonly cutOff: AbortSignal;
 }): Deliver {
   const { database, clock, log } = by;
@@ -52,7 +50,7 @@ export function deliver(by: {
   async function run(chat: ChatId): Promise<number | undefined> {
     for (;;) {
       const piece = await nextPiece(database, chat);
-      if (!piece || by.closing.aborted) return undefined;
+      if (!piece || by.cutOff.aborted) return undefined;
       const channel = by.channel(piece.to.channel);
       if (!channel) return undefined; // its connection is off; opening it wakes the chat
       if (piece.state === "sending") {
