@@ -3,7 +3,7 @@ import { parseArgs } from "node:util";
 import { createLog } from "./cli/log.ts";
 import { EXIT } from "./cli/exit.ts";
 import { type Clock, scaledClock, systemClock } from "./core/clock.ts";
-import { asError, GatewayError } from "./core/errors.ts";
+import { asError, GatewayError, hasCode } from "./core/errors.ts";
 
 const USAGE = `perch [start]               run the gateway
 perch check                 check the configuration and print who answers where
@@ -49,7 +49,8 @@ async function main(): Promise<number> {
     // Each command is loaded when it is asked for, so that none pays for the others.
     switch (command) {
       case "start":
-        return await (await import("./cli/start.ts")).start({ ...common, stop: stopSignal() });
+        // A graph that does not heed its signal must not keep the process: the data folder is free for the next one.
+        return process.exit(await (await import("./cli/start.ts")).start({ ...common, stop: stopSignal() }));
       case "check":
         return await (await import("./cli/check.ts")).check(common);
       case "why":
@@ -66,11 +67,20 @@ async function main(): Promise<number> {
     }
   } catch (thrown) {
     const error = asError(thrown);
+    if (isOptionFault(error)) {
+      process.stderr.write(`${error.message}\n\n${USAGE}\n`);
+      return EXIT.failed;
+    }
     process.stderr.write(
       error instanceof GatewayError ? `${error.message}.\n` : `${error.stack ?? error.message}\n`,
     );
-    return EXIT.failed;
+    return hasCode(error, "config.invalid") ? EXIT.config : EXIT.failed;
   }
+}
+
+/** What parseArgs says of an option that there is not; its sentence names it. */
+function isOptionFault(error: Error): boolean {
+  return "code" in error && String(error.code).startsWith("ERR_PARSE_ARGS_");
 }
 
 /** The first signal asks for a gentle end; a second one ends the process at once. */

@@ -224,6 +224,25 @@ describe("the way of a message", () => {
     expect(platform.textsIn("c1")[0]).toBe("[voice note: not usable, the download stalled for 10 s]");
     expect(tries).toBe(3);
   });
+
+  it("keeps an answer whose connection was closed in the middle of its turn", async () => {
+    const { gate, open } = aGate();
+    const { platform, clock, gateway, host, kind } = await setUp({
+      answer: async () => {
+        await gate;
+        return "still here";
+      },
+    });
+    await platform.say("c1", "hello", { whole: true });
+    await clock.advance(0);
+    gateway.closed("toy");
+    open();
+    await clock.advance(60_000);
+    expect(platform.textsIn("c1")).toEqual([]);
+    await gateway.opened("toy", await kind.open({}, host));
+    await clock.advance(0);
+    expect(platform.textsIn("c1")).toEqual(["still here"]);
+  });
 });
 
 describe("who is answered", () => {

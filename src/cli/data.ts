@@ -16,7 +16,11 @@ export async function withData<T>(
   use: (database: Database) => Promise<T>,
 ): Promise<T> {
   const loaded = await loadConfig({ ...options, kinds });
-  if (!loaded.ok) throw new GatewayError("config.invalid", loaded.faults.map(faultSentence).join("\n"));
+  if (!loaded.ok) {
+    const { faults } = loaded;
+    const count = `${faults.length} ${faults.length === 1 ? "fault" : "faults"}`;
+    throw new GatewayError("config.invalid", [...faults.map(faultSentence), count].join("\n"));
+  }
   const database = await openSqlite(join(loaded.config.dataFolder, "perch.db"));
   try {
     return await use(database);

@@ -47,18 +47,32 @@ export function createLog(options: {
   }
 }
 
-/** An error as its name, code and sentence, and those of its causes; a stack only where the error is not one of ours. */
-function plainly(value: unknown): unknown {
+/**
+ * An error as its name, code and sentence, and those of its causes; a stack only where the error is not one of ours.
+ * `foreign` errors, those behind a failed model or graph and those of HTTP clients, lose their sentence: providers and
+ * graphs quote what they were sent, the key included.
+ */
+function plainly(value: unknown, foreign = false): unknown {
   if (!(value instanceof Error)) return value;
-  const code = (value as { code?: unknown }).code; // errors of Node and ours carry one
-  const cause = value.cause === undefined ? undefined : plainly(value.cause);
+  const { code, status } = value as { code?: unknown; status?: unknown }; // errors of Node, of clients and ours carry them
+  const ours = value.name === "GatewayError";
+  const quotes = !ours && (foreign || typeof status === "number");
+  const cause =
+    value.cause === undefined ? undefined : plainly(value.cause, quotes || code === "model.failed");
   return {
     name: value.name,
     ...(code === undefined ? {} : { code }),
-    message: value.message,
+    ...(quotes && status !== undefined ? { status } : {}),
+    message: quotes ? "left out, for it may quote messages and keys" : value.message,
     ...(cause === undefined ? {} : { cause }),
-    ...(value.name === "GatewayError" ? {} : { stack: value.stack?.split("\n").slice(1, 5).join(" |") }),
+    ...(ours ? {} : { stack: frames(value.stack) }),
   };
+}
+
+/** The first places of a stack, without the sentence above them, which may have many lines. */
+function frames(stack = ""): string {
+  const lines = stack.split("\n").filter((line) => /^ +at /.test(line));
+  return lines.slice(0, 4).join(" |");
 }
 
 /**

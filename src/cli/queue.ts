@@ -3,6 +3,7 @@ import { queued, retryDead } from "../store/queue.ts";
 import type { CommandOptions } from "./check.ts";
 import { withData } from "./data.ts";
 import { EXIT } from "./exit.ts";
+import { tries } from "./why.ts";
 
 /** Lists what waits and what was set aside; `retry <number>` lets a message that was set aside wait again. */
 export async function queue(
@@ -14,9 +15,8 @@ export async function queue(
     const messages = await withData(options, queued);
     if (messages.length === 0) options.print("Nothing waits, and nothing was set aside.");
     for (const { id, channel, chat, state, agent, receivedAt, claims } of messages) {
-      const tries = claims === 0 ? "" : `, ${claims} tries`;
       options.print(
-        `${id} ${state} in ${channel} chat ${chat} for ${agent} since ${new Date(receivedAt).toISOString()}${tries}`,
+        `${id} ${state} in ${channel} chat ${chat} for ${agent} since ${new Date(receivedAt).toISOString()}${claims === 0 ? "" : `, ${tries(claims)}`}`,
       );
     }
     return EXIT.ok;

@@ -1,5 +1,6 @@
 import { randomBytes, randomUUID } from "node:crypto";
 import { join } from "node:path";
+import { isDeepStrictEqual } from "node:util";
 import { demoAssets } from "../agent/demo-assets.ts";
 import { createAgentRunner } from "../agent/runner.ts";
 import { changedChannels, watchConfig } from "../config/watch.ts";
@@ -49,7 +50,8 @@ export async function start(options: StartOptions): Promise<number> {
     for (const fault of loaded.faults) print(faultSentence(fault));
     return EXIT.config;
   }
-  let { config } = loaded;
+  const first = loaded.config;
+  let config = first;
   const { dataFolder } = config;
   const lock = lockFolder(dataFolder, clock.now());
   const database = await openSqlite(join(dataFolder, "perch.db"));
@@ -88,11 +90,19 @@ export async function start(options: StartOptions): Promise<number> {
   await Promise.all([...config.channels].map(([id, channel]) => connections.open(id, channel)));
   // It never rejects. What was in flight at a crash may take its time, and nobody waits for that here.
   void gateway.begin();
-  const watch = watchConfig({ files: config.files, load, clock, onChange: (result) => void changed(result) });
+  let taken = Promise.resolve();
+  // One after another, or a connection that the next change takes away could still be opened by this one.
+  const onChange = (result: LoadResult): void => {
+    taken = taken
+      .then(() => changed(result))
+      .catch((err: unknown) => log.error({ err }, "a changed configuration could not be taken up whole"));
+  };
+  const watch = watchConfig({ files: config.files, load, clock, onChange });
   print((await welcome(config, connections, http.origin, startLinks)).join("\n"));
   await aborted(options.stop);
   print("Stopping: running turns may end, the rest is taken up at the next start.");
   watch.close();
+  await taken;
   await gateway.stop(config.turns.graceSeconds * 1_000);
   await http.close();
   await database.close();
@@ -117,6 +127,11 @@ export async function start(options: StartOptions): Promise<number> {
       const channel = config.channels.get(id);
       if (channel) await connections.open(id, channel);
     }
+    const now = readOnce(config);
+    const keys = Object.entries(readOnce(first)).flatMap(([key, value]) =>
+      isDeepStrictEqual(value, now[key]) ? [] : [key],
+    );
+    if (keys.length > 0) log.warn({ keys }, "these settings hold from the next start on");
     log.info({ added, removed, changed: touched }, "the changed configuration is taken up");
     for (const id of [...added, ...touched]) void offerLink(id);
   }
@@ -159,6 +174,11 @@ export async function start(options: StartOptions): Promise<number> {
       }
     }
   }
+}
+
+/** What running work was begun with and keeps until the process ends, by the keys of perch.yaml. */
+function readOnce({ dataFolder, http, media, turns }: Config): Readonly<Record<string, unknown>> {
+  return { "data.folder": dataFolder, http, media, "turns.concurrent": turns.concurrent };
 }
 
 /** The demo has a picture of its own to send, where the operator gives it no folder. */

@@ -25,14 +25,20 @@ export async function why(options: CommandOptions, words: readonly string[]): Pr
   );
   for (const { at, step, ...details } of story.steps) {
     const after = `+${((at - story.receivedAt) / 1_000).toFixed(3)} s`.padStart(12);
-    const rest = Object.entries(details).map(([key, value]) => `${key}: ${String(value)}`);
+    const rest = Object.entries(details)
+      .filter(([, value]) => value !== "")
+      .map(([key, value]) => `${key}: ${String(value)}`);
     print(`${after}  ${step}${rest.length === 0 ? "" : ` (${rest.join(", ")})`}`);
   }
   for (const { outcome, attempts } of story.attachments) {
-    print(`  attachment: ${outcome === "" ? "being fetched" : outcome}, ${attempts} tries`);
+    print(`  attachment: ${outcome === "" ? "being fetched" : outcome}, ${tries(attempts)}`);
   }
   for (const { id, state, attempts, error } of story.pieces) {
-    print(`  piece ${id}: ${state}, ${attempts} tries${error === "" ? "" : `, ${error}`}`);
+    print(`  piece ${id}: ${state}, ${tries(attempts)}${error === "" ? "" : `, ${error}`}`);
   }
   return EXIT.ok;
+}
+
+export function tries(count: number): string {
+  return `${count} ${count === 1 ? "try" : "tries"}`;
 }

@@ -98,9 +98,13 @@ export async function claimTurn(
       .updateTable("inbox")
       .set((eb) => ({
         state: "claimed",
-        claims: eb("claims", "+", 1),
+        claims: dead ? eb.ref("claims") : eb("claims", "+", 1),
         turn_id: id,
-        trace: withTrace({ at: by.now, step: "claimed", turn: id, attempt: crashes + 1 }),
+        trace: withTrace(
+          dead
+            ? { at: by.now, step: "given up", turn: id, crashes }
+            : { at: by.now, step: "claimed", turn: id, attempt: crashes + 1 },
+        ),
       }))
       .where(
         "id",

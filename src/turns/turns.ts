@@ -78,7 +78,7 @@ export class Turns {
           { chat, turn: claim.turn.id },
           "a message has ended the process too often and is set aside",
         );
-        await this.#end(claim.turn, {
+        await this.#end(claim.turn, channel(claim.turn.channel), {
           state: "failed",
           error: "crashed",
           words: say("turn.dead"),
@@ -105,7 +105,7 @@ export class Turns {
         throw new GatewayError("agent.invalid", `there is no agent ${turn.agent} in the configuration`);
       const { markdown } = await this.#ask(turn, agent, channel, signal);
       const bodies = await this.#parts.pieces.answer(channel, turn.hold.chat, agent, markdown);
-      await this.#end(turn, { state: "done", error: "", bodies });
+      await this.#end(turn, channel, { state: "done", error: "", bodies });
     } catch (thrown) {
       const error = asError(thrown);
       if (hasCode(error, "store.hold_lost")) {
@@ -116,7 +116,7 @@ export class Turns {
       } else if (cutOff.aborted) {
         await abandonTurn(database, turn, this.#parts.clock.now());
       } else {
-        await this.#failed(turn, error, agent);
+        await this.#failed(turn, channel, error, agent);
       }
     } finally {
       this.#running.delete(turn.hold.chat);
@@ -179,16 +179,21 @@ export class Turns {
     return { cancel: () => timer.cancel() };
   }
 
-  async #failed(turn: ClaimedTurn, error: Error, agent: AgentDefinition | undefined): Promise<void> {
+  async #failed(
+    turn: ClaimedTurn,
+    channel: Channel | undefined,
+    error: Error,
+    agent: AgentDefinition | undefined,
+  ): Promise<void> {
     const { chat } = turn.hold;
     const code: ErrorCode | "unexpected" = error instanceof GatewayError ? error.code : "unexpected";
     switch (code) {
       case "turn.stopped":
         // Whoever stopped it has been answered already.
-        return await this.#end(turn, { state: "stopped", error: code });
+        return await this.#end(turn, channel, { state: "stopped", error: code });
       case "turn.timed_out": {
         const minutes = Math.max(1, Math.round((agent?.limits.turnSeconds ?? 0) / 60));
-        return await this.#end(turn, {
+        return await this.#end(turn, channel, {
           state: "failed",
           error: code,
           words: say("turn.timed_out", "en", { minutes }),
@@ -198,16 +203,20 @@ export class Turns {
       case "model.missing_package":
       case "model.unknown":
         this.#parts.log.error({ chat, turn: turn.id, err: error }, "the model did not answer");
-        return await this.#end(turn, { state: "failed", error: code, words: say("turn.model_failed") });
+        return await this.#end(turn, channel, {
+          state: "failed",
+          error: code,
+          words: say("turn.model_failed"),
+        });
       default:
         this.#parts.log.error({ chat, turn: turn.id, err: error }, "a turn failed");
-        return await this.#end(turn, { state: "failed", error: code, words: say("turn.failed") });
+        return await this.#end(turn, channel, { state: "failed", error: code, words: say("turn.failed") });
     }
   }
 
-  async #end(turn: ClaimedTurn, end: TurnEnd): Promise<void> {
-    const { database, clock, log, channel: open, pieces: make, cutOff } = this.#parts;
-    const channel = open(turn.channel);
+  /** `channel` is the one that the turn began with: its connection may have been closed or reopened meanwhile. */
+  async #end(turn: ClaimedTurn, channel: Channel | undefined, end: TurnEnd): Promise<void> {
+    const { database, clock, log, pieces: make, cutOff } = this.#parts;
     const unusable = unusableIn(turn.messages);
     const bodies = channel
       ? [

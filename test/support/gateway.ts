@@ -36,6 +36,9 @@ export type TestGateway = {
   readonly database: Database;
   readonly blobs: FileBlobs;
   readonly folder: string;
+  /** To open the connection again. */
+  readonly host: ChannelHost;
+  readonly kind: ReturnType<typeof toyKind>;
   readonly logged: LoggedLine[];
   /** What the agent was asked, in order. */
   readonly asked: AgentTurn[];
@@ -124,6 +127,8 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     database,
     blobs,
     folder,
+    host,
+    kind,
     logged,
     asked,
     kill: () => database.close(),
