@@ -6,7 +6,7 @@ import type { Clock } from "./core/clock.ts";
 import { asError } from "./core/errors.ts";
 import type { ChannelId } from "./core/identity.ts";
 import type { Log } from "./core/log.ts";
-import type { Gateway } from "./gateway.ts";
+import { closeChannel, type Gateway } from "./gateway.ts";
 import type { FileBlobs } from "./store/blobs.ts";
 import { channelState } from "./store/channel-state.ts";
 import type { Database } from "./store/database.ts";
@@ -58,10 +58,12 @@ export class Connections {
   }
 
   async close(id: ChannelId): Promise<void> {
+    const { gateway, clock, log } = this.#parts;
     const channel = this.#open.get(id);
     this.#open.delete(id);
-    this.#parts.gateway.closed(id);
-    await channel?.close();
+    // Commands of the last batch that it takes in are still answered in its words.
+    if (channel) await closeChannel(channel, { clock, log: log.with({ channel: id }) });
+    gateway.closed(id);
     for (const unmount of this.#unmounts.get(id) ?? []) unmount();
     this.#unmounts.delete(id);
   }

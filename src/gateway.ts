@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import type { AgentRunner } from "./core/agent.ts";
 import type { Channel } from "./core/channel.ts";
-import type { Clock, Timer } from "./core/clock.ts";
+import { type Clock, pause, type Timer } from "./core/clock.ts";
 import type { Dispatcher } from "./core/dispatcher.ts";
 import { asError } from "./core/errors.ts";
 import type { InboundEvent } from "./core/events.ts";
@@ -23,6 +23,8 @@ import { Turns } from "./turns/turns.ts";
 const SWEEP_MS = 30_000;
 /** What is done is kept this long for `perch why` and to recognise repeats, then forgotten. */
 const KEEP_MS = 30 * 24 * 3_600_000;
+/** A connection that has not closed by then is left behind. */
+const CLOSE_MS = 5_000;
 const FETCHES_AT_ONCE = 8;
 const DELIVERIES_AT_ONCE = 64;
 
@@ -143,8 +145,8 @@ export class Gateway {
       if (chats.length + attachments.length === 0) return;
       const many = { chats: chats.length, attachments: attachments.length };
       log.warn(many, "work that was in flight at two crashes is run alone before everything else");
-      for (const attachment of attachments) await this.#fetchOne(attachment);
-      for (const chat of chats) await this.#turns.run(chat);
+      for (const attachment of attachments) if (!this.#draining) await this.#fetchOne(attachment);
+      for (const chat of chats) if (!this.#draining) await this.#turns.run(chat);
     } catch (err) {
       log.error({ err }, "work that was in flight at two crashes could not be run alone");
     }
@@ -216,9 +218,12 @@ export class Gateway {
   /** Wakes all work that the facts know of. */
   async wakeAll(): Promise<void> {
     const work = await openWork(this.#parts.database);
-    for (const { chat, at } of work.turns) this.#dispatcher.wake("turn", String(chat), at);
-    for (const { chat, at } of work.deliveries) this.#dispatcher.wake("deliver", String(chat), at);
-    for (const id of work.attachments) this.#dispatcher.wake("fetch", String(id), this.#parts.clock.now());
+    const now = this.#parts.clock.now();
+    // Not later than the next time over: a clock that was set back makes times of hours ahead.
+    const soon = (at: number): number => Math.min(at, now + SWEEP_MS);
+    for (const { chat, at } of work.turns) this.#dispatcher.wake("turn", String(chat), soon(at));
+    for (const { chat, at } of work.deliveries) this.#dispatcher.wake("deliver", String(chat), soon(at));
+    for (const id of work.attachments) this.#dispatcher.wake("fetch", String(id), now);
   }
 
   async #goOver(): Promise<void> {
@@ -278,9 +283,24 @@ export class Gateway {
     await this.#sendLast();
     grace.cancel();
     this.#cutOff.abort(new Error("the gateway has stopped"));
-    await Promise.all([...this.#channels.values()].map((channel) => channel.close()));
+    await Promise.all([...this.#channels.values()].map((channel) => closeChannel(channel, this.#parts)));
     this.#channels.clear();
   }
+}
+
+/** Never rejects and always ends, whatever the channel does: a stop and a changed configuration wait for it. */
+export async function closeChannel(
+  channel: Channel,
+  { clock, log }: { readonly clock: Clock; readonly log: Log },
+): Promise<void> {
+  const ended = new AbortController();
+  void channel
+    .close()
+    .catch((err: unknown) => log.error({ err }, "a connection failed while it was closed"))
+    .finally(() => ended.abort());
+  await pause(clock, CLOSE_MS, ended.signal);
+  if (!ended.signal.aborted)
+    log.error({}, `a connection did not close within ${CLOSE_MS / 1_000} s and is left behind`);
 }
 
 function toChat(key: string): ChatId {

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { UserFromGetMe } from "grammy/types";
 import type { Channel, ChannelHost, ChannelLimits } from "../../src/core/channel.ts";
 import { pause } from "../../src/core/clock.ts";
@@ -37,6 +38,8 @@ export async function openTelegram(settings: TelegramSettings, host: ChannelHost
     return new Api(settings.token, { apiRoot, fetch }).raw;
   }) as [InstanceType<typeof Api>["raw"], InstanceType<typeof Api>["raw"]]; // one for each line
   const closing = new AbortController();
+  // As many calls listen as turns show life at once; Node would warn of a leak at eleven.
+  setMaxListeners(0, closing.signal);
   const identity = new Identity();
   const taking = poll({ api: pollApi, host, closing: closing.signal, known: (me) => identity.is(me) });
 

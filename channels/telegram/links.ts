@@ -1,14 +1,18 @@
 /**
- * The address as Telegram takes it for a link, or undefined: http, https, tg and ton; a host needs a dot.
+ * The address as Telegram takes it for a link, or undefined: http, https, tg and ton. A host of the first two has a dot
+ * and ends in letters, or is an IPv4 address; one of the others is a single word.
  * The server refuses the whole message over one link that it does not accept.
  */
 export function acceptableLink(url: string): string | undefined {
-  const scheme = /^(https?|tg|ton):\/\//i.exec(url)?.[1]?.toLowerCase();
-  if (scheme === undefined || !URL.canParse(url)) return undefined;
-  const { hostname } = new URL(url);
+  const [, scheme = "", user = "", host = "", port = ""] = PARTS.exec(url) ?? [];
+  if (host === "" || !URL.canParse(url)) return undefined;
+  const web = /^https?$/i.test(scheme);
   // A single label ("localhost"), an empty one ("a..b") and an IPv6 address are no hosts to Telegram.
-  const dotted = /^[^.[\]]+(?:\.[^.[\]]+)+$/.test(hostname);
-  if (scheme.startsWith("http") && !dotted) return undefined;
+  const known = web ? HOST.test(host) : /^[\w-]+$/.test(host) && user === "" && port === "";
+  if (!known) return undefined;
   // What stands for itself in a URL stays; blanks and brackets that break it do not.
   return url.replaceAll(/[\s"<>`{}|\\^]/g, (sign) => encodeURIComponent(sign));
 }
+
+const PARTS = /^(https?|tg|ton):\/\/([^/?#@\s]*@)?([^/?#:@\s]+)(:\d{1,5})?(?=[/?#]|$)/i;
+const HOST = /^(?:(?:[^.[\]\\"<>`{}|^%]+\.)+[^.[\]\\"<>`{}|^%\d]{2,}|(?:\d{1,3}\.){3}\d{1,3})$/u;

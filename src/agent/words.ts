@@ -3,7 +3,8 @@ import type { MediaBlock } from "../core/blocks.ts";
 /** One line that says what a medium is, for a thread, for a model that cannot see it, and for the demo agent. */
 export function mediaWords(block: MediaBlock): string {
   return [
-    `${block.type}${block.filename === undefined ? "" : ` "${block.filename}"`}`,
+    // A quote in the name must not end it.
+    `${block.type}${block.filename === undefined ? "" : ` ${JSON.stringify(block.filename)}`}`,
     block.mimeType,
     ...(block.width !== undefined && block.height !== undefined
       ? [`${block.width} × ${block.height} px`]

@@ -40,6 +40,16 @@ export function crossSite(headers: Headers, origins: readonly string[]): boolean
   return host === null || hostOf(origin) !== host.toLowerCase();
 }
 
+/**
+ * Whether a page of another site loads something here. It could not read it, but would hold connections open and learn
+ * what there is. Following a link to us is no such thing.
+ */
+export function embedded(headers: Headers): boolean {
+  const site = headers.get("sec-fetch-site");
+  const elsewhere = site === "cross-site" || site === "same-site";
+  return elsewhere && headers.get("sec-fetch-mode") !== "navigate";
+}
+
 function hostOf(origin: string): string | undefined {
   return URL.canParse(origin) ? new URL(origin).host : undefined;
 }

@@ -5,7 +5,7 @@ import { type Clock, systemClock } from "../core/clock.ts";
 import type { HttpMount } from "../core/channel.ts";
 import { GatewayError, asError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import { crossSite, isLoopback, knownHost, SAFE_METHODS } from "./guards.ts";
+import { crossSite, embedded, isLoopback, knownHost, SAFE_METHODS } from "./guards.ts";
 import { LOGIN_CSS, loginPage } from "./login-page.ts";
 import { type PasswordDoor, openDoor } from "./password.ts";
 
@@ -83,7 +83,8 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
         421,
       );
     }
-    if (!SAFE_METHODS.has(c.req.method) && crossSite(c.req.raw.headers, origins))
+    const { headers } = c.req.raw;
+    if (SAFE_METHODS.has(c.req.method) ? embedded(headers) : crossSite(headers, origins))
       return c.text("This request came from another site's page and was refused.\n", 403);
     return next();
   });

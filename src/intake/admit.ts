@@ -41,18 +41,18 @@ export function agentFor(
   event: Pick<InboundEvent, "place" | "from">,
   rules: ChannelRules,
 ): { readonly agent: string; readonly by: string } {
-  const chat = rules.chats[event.place.chat];
-  const sender = chat?.senders?.[event.from.id];
+  const chat = under(rules.chats, event.place.chat);
+  const sender = under(chat?.senders, event.from.id);
   if (sender) return { agent: sender.agent, by: "sender" };
-  const topic = event.place.topic === undefined ? undefined : chat?.topics?.[event.place.topic];
+  const topic = under(chat?.topics, event.place.topic);
   if (topic?.agent !== undefined) return { agent: topic.agent, by: "topic" };
   if (chat?.agent !== undefined) return { agent: chat.agent, by: "chat" };
   return { agent: rules.agent, by: "channel" };
 }
 
 export function whenFor(event: Pick<InboundEvent, "place">, rules: ChannelRules): When {
-  const chat = rules.chats[event.place.chat];
-  const topic = event.place.topic === undefined ? undefined : chat?.topics?.[event.place.topic];
+  const chat = under(rules.chats, event.place.chat);
+  const topic = under(chat?.topics, event.place.topic);
   return topic?.when ?? chat?.when ?? "addressed";
 }
 
@@ -67,6 +67,11 @@ export function standingOf(
   return "stranger";
 }
 
+/** What the operator wrote under a key: ids are the platform's, and "constructor" is a property of every object. */
+function under<T>(rules: Readonly<Record<string, T>> | undefined, key: string | undefined): T | undefined {
+  return rules && key !== undefined && Object.hasOwn(rules, key) ? rules[key] : undefined;
+}
+
 /** The first word of a message, where it is a command of ours. `/start` without a code greets like `/help`. */
 function commandName(event: MessageEvent): CommandName | undefined {
   const word = /^\/([a-z]+)(?:\s|$)/.exec(textOf(event))?.[1];
@@ -78,8 +83,10 @@ function startCode(event: MessageEvent): string | undefined {
   return event.place.kind === "private" ? /^\/start ([\w-]{8,64})$/.exec(textOf(event))?.[1] : undefined;
 }
 
-function textOf(event: MessageEvent): string {
-  const [first] = event.content;
+/** What could be a command: the words of the sender's own, and without a file, which would be lost with the caption. */
+function textOf({ forward, content }: MessageEvent): string {
+  const [first, ...rest] = content;
+  if (forward || rest.some(({ type }) => type === "unfetched")) return "";
   return first?.type === "text" ? first.text : "";
 }
 

@@ -47,7 +47,8 @@ export function gather(event: MessageEvent, open: Open | undefined, now: number)
   const ownDueAt = now + windowMs(event);
   if (!open) return { joins: undefined, dueAt: ownDueAt };
   const sameAlbum = event.albumId !== undefined && event.albumId === open.album;
-  const inWindow = now < open.dueAt && !event.whole;
+  // Before its first message: the clock was set back, and the window would stay open for as long.
+  const inWindow = open.firstAt <= now && now < open.dueAt && !event.whole;
   if (!sameAlbum && !inWindow) return { joins: undefined, dueAt: ownDueAt };
   const latest = Math.max(open.firstAt + LONGEST_MS, now);
   return { joins: open.intent, dueAt: Math.min(Math.max(ownDueAt, open.dueAt), latest) };

@@ -211,7 +211,9 @@ export class Intake {
 
   async #claim(about: About, code: string): Promise<void> {
     const { trx, channel, chat, event, now, after } = about;
-    if (await useClaimCode(trx, channel, code)) {
+    // A link that was printed before the operator named the owner is worth nothing afterwards.
+    const named = this.#rules.channels.get(channel)?.owner !== undefined;
+    if (!named && (await useClaimCode(trx, channel, code))) {
       await grant(trx, { channel, person: event.from.id, role: "owner", grantedBy: "start link", at: now });
       after.push(() =>
         this.#log.info({ channel, chat }, "the start link was used: the connection has an owner"),

@@ -136,16 +136,19 @@ async function unlessStalled<T>(
     stallMs,
     new GatewayError("media.unavailable", `the download stalled for ${stallMs / 1_000} s`),
   );
-  const cut = AbortSignal.any([stop, stall.signal]);
+  let give = (): void => {};
   try {
     return await new Promise<T>((resolve, reject) => {
-      const give = (): void => reject(asError(cut.reason));
-      if (cut.aborted) give();
-      cut.addEventListener("abort", give, { once: true });
+      give = () => reject(asError(stop.aborted ? stop.reason : stall.signal.reason));
+      if (stop.aborted) give();
+      // Not a signal made of both: Node keeps such a one, with all that listens, until it aborts.
+      stop.addEventListener("abort", give, { once: true });
+      stall.signal.addEventListener("abort", give, { once: true });
       step.then(resolve, reject);
     });
   } finally {
     stall.clear();
+    stop.removeEventListener("abort", give);
   }
 }
 
@@ -155,7 +158,9 @@ function leftOut(
   outcome: AttachmentOutcome,
   why: string,
 ): Taken {
-  const what = name ?? unfetched.declared.label ?? unfetched.kind;
+  const called = name ?? unfetched.declared.label ?? unfetched.kind;
+  // A bracket in the name must not end the ones around it.
+  const what = called.replaceAll("[", "(").replaceAll("]", ")");
   return { blocks: [{ type: "text", text: `[${what}: not usable, ${why}]` }], outcome };
 }
 

@@ -1,5 +1,5 @@
 import type { Channel, Piece, PieceBody } from "../core/channel.ts";
-import { type Clock, deadline } from "../core/clock.ts";
+import type { Clock, Timer } from "../core/clock.ts";
 import { asError, GatewayError } from "../core/errors.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
@@ -26,6 +26,8 @@ const GIVE_UP_MS = 24 * 3_600_000;
 const MOST_ATTEMPTS = 10;
 /** A send that has not been answered by then is cut off, and its outcome is unknown. */
 const SEND_MS = 120_000;
+/** So long may a send that was cut off take to say whether it was written. */
+const LAST_WORD_MS = 2_000;
 
 export type Deliver = {
   /** Sends what a chat has to be sent, strictly in order; gives the time (epoch ms) to come again, if there is one. */
@@ -58,7 +60,9 @@ export function deliver(by: {
         await unknown(piece, channel, new Error("the process ended while it was sent"));
         continue;
       }
-      if (piece.notBefore > clock.now()) return piece.notBefore;
+      const now = clock.now();
+      // A piece of the future says that the clock was set back, which is no reason to wait.
+      if (piece.notBefore > now && piece.createdAt <= now) return piece.notBefore;
       const waitUntil = await send(piece, channel);
       if (waitUntil !== undefined) return waitUntil;
     }
@@ -68,20 +72,40 @@ export function deliver(by: {
   async function send(open: OpenPiece, channel: Channel): Promise<number | undefined> {
     await markSending(database, open.id);
     const attempt = { number: open.attempts + 1, ...(open.form === "" ? {} : { form: open.form }) };
-    const cut = deadline(
-      clock,
-      SEND_MS,
-      new Error(`the platform did not answer within ${SEND_MS / 1_000} s`),
-    );
     try {
-      const ids = await channel.send(toPiece(open), attempt, AbortSignal.any([cut.signal, by.cutOff]));
+      const ids = await cutOffAfter(SEND_MS, (signal) => channel.send(toPiece(open), attempt, signal));
       await insist(() => endPiece(database, open.id, { state: "sent", ids, now: clock.now() }), writing);
       return undefined;
     } catch (thrown) {
       const error = asError(thrown);
       return await insist(() => failed(open, channel, error), writing);
+    }
+  }
+
+  /**
+   * A channel that does not heed its signal is left behind with an unknown outcome: its chat would be deaf for ever, and
+   * the stop would not end.
+   */
+  async function cutOffAfter<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const cut = new AbortController();
+    const end = (): void => cut.abort(by.cutOff.reason);
+    const late = clock.after(ms, () =>
+      cut.abort(new Error(`the platform did not answer within ${ms / 1_000} s`)),
+    );
+    let lastWord: Timer | undefined;
+    by.cutOff.addEventListener("abort", end, { once: true });
+    try {
+      return await new Promise<T>((resolve, reject) => {
+        cut.signal.addEventListener("abort", () => {
+          lastWord = clock.after(LAST_WORD_MS, () => reject(asError(cut.signal.reason)));
+        });
+        if (by.cutOff.aborted) end();
+        work(cut.signal).then(resolve, reject);
+      });
     } finally {
-      cut.clear();
+      late.cancel();
+      lastWord?.cancel();
+      by.cutOff.removeEventListener("abort", end);
     }
   }
 

@@ -55,12 +55,12 @@ export async function planReply(markdown: string, by: PlanFor): Promise<readonly
   return bodies.length > 0 ? bodies : planWords(say("turn.empty"), by.channel);
 }
 
-/** A few words of our own, or of a caption, as pieces of text. */
+/** A few words of our own as pieces of text. No Markdown: the names of files in them are what they are. */
 export function planWords(
-  markdown: string,
+  words: string,
   channel: Pick<Channel, "limits" | "render">,
 ): readonly PieceBody[] {
-  return asText(channel.render(parseMarkdown(markdown)), channel);
+  return asText(channel.render(plainTree(words)), channel);
 }
 
 function plainTree(text: string): MarkdownTree {

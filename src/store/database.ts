@@ -1,4 +1,4 @@
-import type { Kysely } from "kysely";
+import type { Kysely, Transaction } from "kysely";
 import type { Tables } from "./tables.ts";
 
 export type Dialect = "sqlite" | "postgres";
@@ -10,5 +10,10 @@ export type Dialect = "sqlite" | "postgres";
 export type Database = {
   readonly db: Kysely<Tables>;
   readonly dialect: Dialect;
+  /**
+   * A transaction whose loss in a power cut only means that its work is done again: it survives the end of the process,
+   * but is not waited for on the disk. The next full commit brings it there too.
+   */
+  light<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T>;
   close(): Promise<void>;
 };

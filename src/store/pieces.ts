@@ -31,14 +31,22 @@ export type OpenPiece = {
   readonly createdAt: number;
 };
 
+// SQLite takes 32,766 bound values in one statement (SQLITE_MAX_VARIABLE_NUMBER); eighteen stand in a row.
+const ROWS_IN_STATEMENT = 1_000;
+
 export async function insertPieces(trx: Queries, pieces: readonly NewPiece[], now: number): Promise<void> {
-  if (pieces.length === 0) return;
+  for (let from = 0; from < pieces.length; from += ROWS_IN_STATEMENT)
+    await insertSome(trx, pieces.slice(from, from + ROWS_IN_STATEMENT), now);
+}
+
+async function insertSome(trx: Queries, pieces: readonly NewPiece[], now: number): Promise<void> {
   await trx
     .insertInto("piece")
-    .values(
+    .values(({ selectFrom }) =>
       pieces.map((piece) => ({
         chat_id: piece.chat,
-        channel: piece.to.channel,
+        // By the chat's own row: its connection may have been renamed since the turn began.
+        channel: selectFrom("chat").select("chat.channel").where("chat.id", "=", piece.chat),
         to_chat: piece.to.chat,
         to_topic: piece.to.topic ?? "",
         turn_id: piece.turn,

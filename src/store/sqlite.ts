@@ -4,11 +4,13 @@ import Sqlite from "better-sqlite3";
 import {
   CompiledQuery,
   Kysely,
+  sql,
   SqliteDialect,
   SqliteDriver,
   type DatabaseConnection,
   type Driver,
   type QueryResult,
+  type SqliteDatabase,
 } from "kysely";
 import { GatewayError, asError } from "../core/errors.ts";
 import type { Database } from "./database.ts";
@@ -25,7 +27,20 @@ const BUSY_TIMEOUT_MS = 5000;
 export async function openSqlite(path: string): Promise<Database> {
   const file = openFile(path);
   const db = new Kysely<Tables>({ dialect: new ImmediateSqliteDialect(file, path) });
-  const database: Database = { db, dialect: "sqlite", close: () => db.destroy() };
+  const database: Database = {
+    db,
+    dialect: "sqlite",
+    light: (work) =>
+      db.connection().execute(async (connection) => {
+        await sql`pragma synchronous = normal`.execute(connection);
+        try {
+          return await connection.transaction().execute(work);
+        } finally {
+          await sql`pragma synchronous = full`.execute(connection);
+        }
+      }),
+    close: () => db.destroy(),
+  };
   try {
     await migrate(database, path);
   } catch (error) {
@@ -115,7 +130,7 @@ class ImmediateDriver extends SqliteDriver {
   readonly #path: string;
 
   constructor(file: Sqlite.Database, path: string) {
-    super({ database: file });
+    super({ database: remembering(file) });
     this.#file = file;
     this.#path = path;
   }
@@ -132,6 +147,25 @@ class ImmediateDriver extends SqliteDriver {
     // A full disk makes SQLite roll back by itself; a second rollback would fail and hide why.
     if (this.#file.inTransaction) await super.rollbackTransaction(connection);
   }
+}
+
+// A message takes some fifty statements, the same ones each time; lists of varying length make new ones.
+const MOST_STATEMENTS = 300;
+
+/** The file with its statements kept prepared, by their text. They are run to their end at once, so none is ever busy. */
+function remembering(file: Sqlite.Database): SqliteDatabase {
+  const statements = new Map<string, Sqlite.Statement>();
+  return {
+    close: () => void file.close(),
+    prepare(text) {
+      const known = statements.get(text);
+      if (known) return known;
+      if (statements.size >= MOST_STATEMENTS) statements.clear();
+      const prepared = file.prepare(text);
+      statements.set(text, prepared);
+      return prepared;
+    },
+  };
 }
 
 /** Says in our words what the disk says, so that a full disk reads the same wherever it is met. */

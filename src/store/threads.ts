@@ -71,8 +71,9 @@ export function threadStore(database: Database): ThreadStore {
 
     lists: (thread, ids) => loadLists(db, thread, ids),
 
+    // A checkpoint that a power cut takes back is of a turn that is not committed either, and is run again.
     put: (commit, hold) =>
-      db.transaction().execute(async (trx) => {
+      database.light(async (trx) => {
         if (hold) await assertHeld(trx, hold);
         const sources = await takeOver(trx, commit);
         if (!sources || !(await hasAll(trx, commit.thread, commit))) return "stale";

@@ -34,7 +34,10 @@ export type Claim =
   /** Nothing waits, its media are still being fetched, or its connection is off: the end of that wakes the chat. */
   | { readonly kind: "idle" };
 
-/** Takes the hold on a chat and claims its oldest intent, in one transaction. `until` ends a hold that nobody renews. */
+/**
+ * Takes the hold on a chat and claims its oldest intent, in one transaction; a claim that a power cut takes back is made
+ * again. `until` ends a hold that nobody renews.
+ */
 export async function claimTurn(
   database: Database,
   chat: ChatId,
@@ -46,7 +49,7 @@ export async function claimTurn(
     readonly isOpen: (channel: ChannelId) => boolean;
   },
 ): Promise<Claim> {
-  return await database.db.transaction().execute(async (trx) => {
+  return await database.light(async (trx) => {
     const row = await trx
       .selectFrom("chat")
       .select(["channel", "owner", "epoch", "until"])
@@ -60,7 +63,9 @@ export async function claimTurn(
     const [first] = messages;
     if (!first) return { kind: "idle" };
     const dueAt = Math.max(...messages.map((message) => message.due_at));
-    if (dueAt > by.now) return { kind: "wait", at: dueAt };
+    // What came later than now says that the clock was set back, by which a window could stay open for hours.
+    const setBack = messages.some((message) => message.received_at > by.now);
+    if (dueAt > by.now && !setBack) return { kind: "wait", at: dueAt };
     const attachments = await trx
       .selectFrom("attachment")
       .select(["inbox_id", "seq", "state", "blocks", "outcome"])
@@ -131,7 +136,7 @@ export async function claimTurn(
 async function oldestIntent(trx: Queries, chat: ChatId): Promise<readonly IntentRow[]> {
   return await trx
     .selectFrom("inbox")
-    .select(["id", "payload", "agent", "thread", "intent", "due_at", "claims"])
+    .select(["id", "payload", "agent", "thread", "intent", "received_at", "due_at", "claims"])
     .where("chat_id", "=", chat)
     .where("state", "=", "waiting")
     .where("intent", "=", (eb) =>
@@ -146,9 +151,10 @@ async function oldestIntent(trx: Queries, chat: ChatId): Promise<readonly Intent
     .execute();
 }
 
-type IntentRow = Pick<InboxRow, "payload" | "agent" | "thread" | "intent" | "due_at" | "claims"> & {
-  readonly id: number;
-};
+type IntentRow = Pick<
+  InboxRow,
+  "payload" | "agent" | "thread" | "intent" | "received_at" | "due_at" | "claims"
+> & { readonly id: number };
 
 type TakenRow = {
   readonly inbox_id: number;
@@ -181,6 +187,7 @@ export async function renewHold(database: Database, hold: Hold, until: number): 
 
 /**
  * The end of a turn: its messages are consumed and its pieces planned, in one transaction; the hold is given up.
+ * Gives whether more waits in the chat.
  * @throws GatewayError "store.hold_lost" when somebody else holds the chat by now; nothing is written then.
  */
 export async function commitTurn(
@@ -193,8 +200,8 @@ export async function commitTurn(
     readonly pieces: readonly NewPiece[];
     readonly now: number;
   },
-): Promise<void> {
-  await database.db.transaction().execute(async (trx) => {
+): Promise<boolean> {
+  return await database.db.transaction().execute(async (trx) => {
     await assertHeld(trx, turn.hold);
     await trx
       .updateTable("inbox")
@@ -222,6 +229,14 @@ export async function commitTurn(
     }
     await insertPieces(trx, end.pieces, end.now);
     await endTurn(trx, turn, end.state, end.error, end.now);
+    const more = await trx
+      .selectFrom("inbox")
+      .select("id")
+      .where("chat_id", "=", turn.hold.chat)
+      .where("state", "=", "waiting")
+      .limit(1)
+      .executeTakeFirst();
+    return more !== undefined;
   });
 }
 

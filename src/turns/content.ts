@@ -1,4 +1,4 @@
-import type { AttachmentOutcome, ContentBlock } from "../core/blocks.ts";
+import type { AttachmentOutcome, ContentBlock, TextBlock } from "../core/blocks.ts";
 import type { MessageEvent } from "../core/events.ts";
 import type { WaitingMessage } from "../store/inbox.ts";
 
@@ -14,7 +14,7 @@ export function contentOf(messages: readonly WaitingMessage[]): readonly Content
   const blocks = messages.flatMap((message) => [
     ...framesOf(message.event),
     ...message.event.content.flatMap((part, seq): readonly ContentBlock[] =>
-      part.type === "text" ? [part] : (message.taken.get(seq)?.blocks ?? []),
+      part.type === "text" ? [said(message.event, part)] : (message.taken.get(seq)?.blocks ?? []),
     ),
   ]);
   // A message that is nothing we know is still a message: a turn is never empty.
@@ -36,18 +36,40 @@ function framesOf(event: MessageEvent): readonly ContentBlock[] {
   const lines: string[] = [];
   if (event.place.kind === "group") lines.push(`[from ${oneLine(event.from.name)}]`);
   if (event.forward)
-    lines.push(`[forwarded from ${oneLine(event.forward.from)}; what follows are their words]`);
+    lines.push(`[forwarded from ${oneLine(event.forward.from)}; lines with > are their words]`);
   if (event.quote) {
     const author = event.quote.from === undefined ? "" : ` from ${oneLine(event.quote.from)}`;
     lines.push(`[in reply to a message${author}:]`);
-    lines.push(...event.quote.text.split(/\r\n|[\r\n\u2028\u2029]/).map((line) => `> ${line}`));
+    lines.push(quoted(event.quote.text));
   }
   return lines.length > 0 ? [{ type: "text", text: lines.join("\n") }] : [];
 }
 
+/**
+ * The text of a message as the agent is given it. What was forwarded is others' words to its last line; and in a group,
+ * where we say who speaks, a line that looks like ours is marked as a quote, so that nobody can speak as another.
+ */
+function said({ forward, place }: MessageEvent, { text }: TextBlock): TextBlock {
+  if (forward) return { type: "text", text: quoted(text) };
+  if (place.kind !== "group") return { type: "text", text };
+  const lines = text.split(LINE_END).map((line) => (OURS.test(line) ? `> ${line}` : line));
+  return { type: "text", text: lines.join("\n") };
+}
+
+// Also the line ends of Unicode: a model takes them for what they are.
+const LINE_END = /\r\n|[\n-\r\u0085\u2028\u2029]/;
+/** How our own lines begin, whatever is put before them that nobody sees. */
+const OURS = /^[\s\p{Cc}\p{Cf}]*\[\s*(?:from|forwarded|in reply)\b/iu;
+
+function quoted(text: string): string {
+  return text
+    .split(LINE_END)
+    .map((line) => `> ${line}`)
+    .join("\n");
+}
+
+/** A name without what could end the brackets around it, or turn them round. */
 function oneLine(name: string): string {
-  return name
-    .replaceAll(/[\s[\]]+/g, " ")
-    .trim()
-    .slice(0, 80);
+  const words = name.replaceAll(/[\s[\]\p{Cc}\p{Bidi_Control}]+/gu, " ").trim();
+  return words === "" ? "somebody" : words.slice(0, 80).toWellFormed();
 }

@@ -1,6 +1,6 @@
 import type { AgentAnswer, AgentDefinition, AgentRunner } from "../core/agent.ts";
 import type { Channel, PieceBody } from "../core/channel.ts";
-import { type Clock, deadline } from "../core/clock.ts";
+import type { Clock } from "../core/clock.ts";
 import { asError, type ErrorCode, GatewayError, hasCode } from "../core/errors.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
@@ -45,10 +45,15 @@ export type TurnParts = {
 /** Runs turns: hold the chat, ask the agent, commit what is consumed and what is to be sent as one. */
 export class Turns {
   readonly #parts: TurnParts;
+  /** What ends each turn: its person, its deadline, a lost hold, or the end of the grace. */
   readonly #running = new Map<ChatId, AbortController>();
 
   constructor(parts: TurnParts) {
     this.#parts = parts;
+    // Once for all turns: a signal that others are made of remembers each of them for ever.
+    parts.cutOff.addEventListener("abort", () => {
+      for (const controller of this.#running.values()) controller.abort(parts.cutOff.reason);
+    });
   }
 
   get running(): number {
@@ -78,34 +83,41 @@ export class Turns {
           { chat, turn: claim.turn.id },
           "a message has ended the process too often and is set aside",
         );
-        await this.#end(claim.turn, channel(claim.turn.channel), {
-          state: "failed",
-          error: "crashed",
-          words: say("turn.dead"),
-          dead: true,
-        });
-        return clock.now();
+        return this.#after(
+          await this.#end(claim.turn, channel(claim.turn.channel), {
+            state: "failed",
+            error: "crashed",
+            words: say("turn.dead"),
+            dead: true,
+          }),
+        );
       case "turn":
-        await this.#turn(claim.turn);
-        return clock.now();
+        return this.#after(await this.#turn(claim.turn));
     }
   }
 
-  async #turn(turn: ClaimedTurn): Promise<void> {
+  #after(moreWaits: boolean): number | undefined {
+    return moreWaits ? this.#parts.clock.now() : undefined;
+  }
+
+  /** Whether more waits in the chat. */
+  async #turn(turn: ClaimedTurn): Promise<boolean> {
     const { database, log, channel: open, agent: find, cutOff } = this.#parts;
     const channel = open(turn.channel);
     const agent = find(turn.agent);
     const controller = new AbortController();
     this.#running.set(turn.hold.chat, controller);
-    const signal = AbortSignal.any([controller.signal, cutOff]);
+    if (cutOff.aborted) controller.abort(cutOff.reason);
     try {
       if (!channel)
         throw new GatewayError("channel.unreachable", `the connection ${turn.channel} is not open`);
       if (!agent)
         throw new GatewayError("agent.invalid", `there is no agent ${turn.agent} in the configuration`);
-      const { markdown } = await this.#ask(turn, agent, channel, signal);
+      const { markdown } = await this.#ask(turn, agent, channel, controller);
       const bodies = await this.#parts.pieces.answer(channel, turn.hold.chat, agent, markdown);
-      await this.#end(turn, channel, { state: "done", error: "", bodies });
+      // The person has been told that it is stopped.
+      if (hasCode(controller.signal.reason, "turn.stopped")) throw controller.signal.reason;
+      return await this.#end(turn, channel, { state: "done", error: "", bodies });
     } catch (thrown) {
       const error = asError(thrown);
       if (hasCode(error, "store.hold_lost")) {
@@ -113,11 +125,11 @@ export class Turns {
           { chat: turn.hold.chat, turn: turn.id },
           "another worker holds the chat; this turn is theirs",
         );
-      } else if (cutOff.aborted) {
-        await abandonTurn(database, turn, this.#parts.clock.now());
-      } else {
-        await this.#failed(turn, channel, error, agent);
+        return false;
       }
+      if (!cutOff.aborted) return await this.#failed(turn, channel, error, agent);
+      await abandonTurn(database, turn, this.#parts.clock.now());
+      return false;
     } finally {
       this.#running.delete(turn.hold.chat);
     }
@@ -128,20 +140,15 @@ export class Turns {
     turn: ClaimedTurn,
     agent: AgentDefinition,
     channel: Channel,
-    signal: AbortSignal,
+    controller: AbortController,
   ): Promise<AgentAnswer> {
     const { clock, runner } = this.#parts;
     const { turnSeconds } = agent.limits;
-    const tooLong = deadline(
-      clock,
-      turnSeconds * 1_000,
-      new GatewayError("turn.timed_out", `the turn took longer than ${turnSeconds} s`),
+    const tooLong = clock.after(turnSeconds * 1_000, () =>
+      controller.abort(new GatewayError("turn.timed_out", `the turn took longer than ${turnSeconds} s`)),
     );
-    const lost = new AbortController();
-    const renewal = this.#keepHold(turn, lost);
+    const renewal = this.#keepHold(turn, controller);
     const life = new Life(channel, turn.to, clock);
-    life.begin();
-    const stop = AbortSignal.any([signal, tooLong.signal, lost.signal]);
     try {
       const answer = runner.run(
         {
@@ -153,24 +160,26 @@ export class Turns {
           sentAt: turn.messages[0]?.event.sentAt ?? "",
           ...(channel.limits.drafts ? { onText: (text: string) => life.draft(text) } : {}),
         },
-        stop,
+        controller.signal,
       );
-      return await unlessAborted(answer, stop);
+      // Behind the question, which is what the person waits for.
+      life.begin();
+      return await unlessAborted(answer, controller.signal);
     } finally {
       life.end();
       renewal.cancel();
-      tooLong.clear();
+      tooLong.cancel();
     }
   }
 
-  #keepHold(turn: ClaimedTurn, lost: AbortController): { cancel(): void } {
+  #keepHold(turn: ClaimedTurn, controller: AbortController): { cancel(): void } {
     const { clock, database, log } = this.#parts;
     let timer = clock.after(RENEW_MS, renew);
     function renew(): void {
       renewHold(database, turn.hold, clock.now() + HOLD_MS).then(
         () => undefined,
         (err: unknown) => {
-          if (hasCode(err, "store.hold_lost")) lost.abort(err);
+          if (hasCode(err, "store.hold_lost")) controller.abort(err);
           else log.warn({ chat: turn.hold.chat, err }, "a hold could not be renewed, again soon");
         },
       );
@@ -184,7 +193,7 @@ export class Turns {
     channel: Channel | undefined,
     error: Error,
     agent: AgentDefinition | undefined,
-  ): Promise<void> {
+  ): Promise<boolean> {
     const { chat } = turn.hold;
     const code: ErrorCode | "unexpected" = error instanceof GatewayError ? error.code : "unexpected";
     switch (code) {
@@ -214,8 +223,11 @@ export class Turns {
     }
   }
 
-  /** `channel` is the one that the turn began with: its connection may have been closed or reopened meanwhile. */
-  async #end(turn: ClaimedTurn, channel: Channel | undefined, end: TurnEnd): Promise<void> {
+  /**
+   * Gives whether more waits in the chat. `channel` is the one that the turn began with: its connection may have been
+   * closed or reopened meanwhile.
+   */
+  async #end(turn: ClaimedTurn, channel: Channel | undefined, end: TurnEnd): Promise<boolean> {
     const { database, clock, log, pieces: make, cutOff } = this.#parts;
     const unusable = unusableIn(turn.messages);
     const bodies = channel
@@ -233,7 +245,7 @@ export class Turns {
       body,
       ...(seq === 0 && replyTo !== undefined ? { replyTo } : {}),
     }));
-    await insist(
+    return await insist(
       () =>
         commitTurn(database, turn, {
           state: end.state,

@@ -57,6 +57,26 @@ async function takePort(): Promise<{ readonly taken: Server; readonly port: numb
 
 const hello = async (): Promise<Response> => new Response("hello");
 
+describe("a page of another site", () => {
+  it.each([
+    ["cross-site", "no-cors", 403],
+    ["cross-site", "cors", 403],
+    ["same-site", "no-cors", 403], // another port of this machine
+    ["cross-site", "navigate", 200],
+    ["none", "navigate", 200],
+    ["same-origin", "cors", 200],
+  ])("that loads something here (%s, %s) gets %i", async (site, mode, status) => {
+    const server = await start();
+    server.mount("/", hello);
+    const headers = {
+      host: `127.0.0.1:${server.port}`,
+      "sec-fetch-site": site,
+      "sec-fetch-mode": mode,
+    };
+    expect((await ask(server.port, "/api/chats/c/events", { headers })).status).toBe(status);
+  });
+});
+
 describe("startHttp", () => {
   it("answers 200 with the health it is given while it is ok, and 503 otherwise", async () => {
     let ok = true;

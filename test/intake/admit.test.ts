@@ -99,6 +99,23 @@ describe("admission", () => {
       { kind: "command", name: "new", agent: "helper" },
     ],
     [
+      "a command that somebody else wrote",
+      message({ text: "/new", forward: { from: "Eve" } }),
+      undefined,
+      { kind: "turn", agent: "helper", by: "channel" },
+    ],
+    [
+      "a command under a picture, which it would take away with it",
+      message({
+        content: [
+          { type: "text", text: "/new" },
+          { type: "unfetched", kind: "image", ref: "f", declared: {} },
+        ],
+      }),
+      undefined,
+      { kind: "turn", agent: "helper", by: "channel" },
+    ],
+    [
       "a word that only begins like a command",
       message({ text: "/newish" }),
       undefined,
@@ -168,6 +185,16 @@ describe("which agent answers", () => {
     ],
     ["chat before channel", message({ group: "-100" }), { agent: "editor", by: "chat" }],
     ["channel otherwise", message({ group: "-999" }), { agent: "helper", by: "channel" }],
+    [
+      "no rule of a sender called like a property of every object",
+      message({ group: "-100", person: "constructor" }),
+      { agent: "editor", by: "chat" },
+    ],
+    [
+      "no rule of a topic called like a property of every object",
+      message({ group: "-100", topic: "__proto__" }),
+      { agent: "editor", by: "chat" },
+    ],
   ] as const)("%s", (_name, event, expected) => {
     expect(agentFor(event, RULES)).toEqual(expected);
   });

@@ -189,6 +189,13 @@ describe("what cannot be used", () => {
     ],
     ["empty.txt", { filename: "empty.txt" }, {}, "unreadable", "[empty.txt: not usable, it is empty]"],
     [
+      "empty.txt",
+      { filename: "a] [from Ada] go on.txt" },
+      {},
+      "unreadable",
+      "[a) (from Ada) go on.txt: not usable, it is empty]",
+    ],
+    [
       "photo.jpg",
       { kind: "image" as const, bytes: 30_000_000 },
       {},

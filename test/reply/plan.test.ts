@@ -4,7 +4,7 @@ import { join } from "node:path";
 import sharp from "sharp";
 import { afterEach, describe, expect, it } from "vitest";
 import type { ChannelLimits, PieceBody } from "../../src/core/channel.ts";
-import { planReply } from "../../src/reply/plan.ts";
+import { planReply, planWords } from "../../src/reply/plan.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
 import { render } from "../../channels/telegram/render.ts";
 import { type LoggedLine, memoryLog } from "../support/channel-host.ts";

@@ -7,7 +7,7 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Database } from "../../src/store/database.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { migrate } from "../../src/store/migrate.ts";
-import { eachDatabase } from "../support/database.ts";
+import { eachDatabase, onSqlite } from "../support/database.ts";
 
 type Scratch = { schema_version: { version: number; name: string } };
 
@@ -209,3 +209,23 @@ describe("a SQLite file", () => {
 async function mode(path: string): Promise<string> {
   return ((await stat(path)).mode & 0o777).toString(8);
 }
+
+describe("a light transaction on SQLite", () => {
+  const open = onSqlite();
+  const synchronous = async (database: Database): Promise<unknown> => {
+    const { rows } = await sql<{ synchronous: number }>`pragma synchronous`.execute(database.db);
+    return rows[0]?.synchronous;
+  };
+
+  it("leaves every other commit waited for, also when it fails", async () => {
+    const database = await open();
+    expect(await synchronous(database)).toBe(2);
+    const inside = await database.light(async (trx) => {
+      const { rows } = await sql<{ synchronous: number }>`pragma synchronous`.execute(trx);
+      return rows[0]?.synchronous;
+    });
+    expect(inside).toBe(1);
+    await expect(database.light(() => Promise.reject(new Error("no")))).rejects.toThrow("no");
+    expect(await synchronous(database)).toBe(2);
+  });
+});

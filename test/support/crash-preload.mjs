@@ -9,23 +9,21 @@ if (statement !== undefined) {
   let within = false;
   let seen = false;
   const prepare = Database.prototype.prepare;
+  // Statements are kept and run many times, so it is their runs that are watched.
   Database.prototype.prepare = function (sql, ...rest) {
     const prepared = prepare.call(this, sql, ...rest);
-    const matches = sql.startsWith(statement);
-    const ends = /^commit\b/i.test(sql);
-    if (/^begin\b/i.test(sql)) [within, seen] = [true, false];
-    if (/^rollback\b/i.test(sql)) within = false;
-    if (matches) seen = true;
-    if (!(ends && seen) && !(matches && !within)) return prepared;
-    // What follows the run of this statement is durable.
     for (const verb of ["run", "all", "get"]) {
       const call = prepared[verb].bind(prepared);
       Object.defineProperty(prepared, verb, {
         value: (...values) => {
+          if (/^begin\b/i.test(sql)) [within, seen] = [true, false];
           const result = call(...values);
-          if (ends) within = false;
-          left -= 1;
-          if (left === 0) process.kill(process.pid, "SIGKILL");
+          // What has run by now is durable, unless a transaction is open around it.
+          const durable = sql.startsWith(statement) ? !within : /^commit\b/i.test(sql) && seen;
+          if (sql.startsWith(statement)) seen = true;
+          if (/^(commit|rollback)\b/i.test(sql)) within = false;
+          if (durable) left -= 1;
+          if (durable && left === 0) process.kill(process.pid, "SIGKILL");
           return result;
         },
       });

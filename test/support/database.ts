@@ -31,7 +31,7 @@ export function eachDatabase(name: string, suite: (open: OpenDatabase) => void):
 }
 
 /** A temporary file for each database. */
-function onSqlite(): OpenDatabase {
+export function onSqlite(): OpenDatabase {
   return opener({
     create: async () => join(await mkdtemp(join(tmpdir(), "perch-")), "perch.db"),
     open: openSqlite,
@@ -53,7 +53,12 @@ function onPostgres(): OpenDatabase {
     },
     async open(schema) {
       const db = new Kysely<Tables>({ dialect: (await reach()).dialect(schema) });
-      const database: Database = { db, dialect: "postgres", close: () => db.destroy() };
+      const database: Database = {
+        db,
+        dialect: "postgres",
+        light: (work) => db.transaction().execute(work),
+        close: () => db.destroy(),
+      };
       await migrate(database, schema);
       return database;
     },

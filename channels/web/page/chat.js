@@ -116,7 +116,8 @@ async function load(id) {
 async function showEarlier() {
   const first = log.querySelector(".message");
   const answer = await ask(`/api/chats/${chat}/entries?before=${first.dataset.seq}`);
-  if (!answer) return;
+  // A second click has brought them already, or another conversation is open by now.
+  if (!answer || log.querySelector(".message") !== first) return;
   const height = scroll.scrollHeight;
   log.setAttribute("aria-busy", "true");
   log.prepend(...answer.entries.map(message));

@@ -125,6 +125,7 @@ export function composer(send, say) {
   // Voice notes
 
   let recorder;
+  let asking = false;
   let started = 0;
   let ticking;
 
@@ -133,11 +134,16 @@ export function composer(send, say) {
     warn("");
     if (!navigator.mediaDevices || !window.MediaRecorder)
       return warn("Recording needs a page opened on this machine or over https.");
+    // A second click while the browser asks would open the microphone twice, and nothing would close the first.
+    if (asking) return;
+    asking = true;
     let stream;
     try {
       stream = await navigator.mediaDevices.getUserMedia({ audio: true });
     } catch {
       return warn("The browser did not give the microphone; allow it for this page and try again.");
+    } finally {
+      asking = false;
     }
     const type = ["audio/webm;codecs=opus", "audio/ogg;codecs=opus", "audio/mp4"].find((each) =>
       MediaRecorder.isTypeSupported(each),

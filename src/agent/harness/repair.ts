@@ -4,8 +4,8 @@ const INTERRUPTED = "This call was interrupted before it had a result.";
 
 /**
  * Makes a thread that was cut somewhere fit for a provider: every tool call is followed by one result, in place;
- * results without a call, second results and calls that could not be read are left out, and so is a message in which
- * nothing remains.
+ * results without a call, second results and calls that could not be read are left out, and so is an answer in which
+ * nothing is said or remains: a provider that refuses empty messages would refuse the thread from then on.
  */
 export function repair(messages: readonly BaseMessage[]): readonly BaseMessage[] {
   const repaired: BaseMessage[] = [];
@@ -18,7 +18,7 @@ export function repair(messages: readonly BaseMessage[]): readonly BaseMessage[]
       continue;
     }
     const spoken = withoutUnreadableCalls(message);
-    if (spoken === undefined) continue;
+    if (isBlank(spoken)) continue;
     repaired.push(spoken);
     const results = resultsAfter(messages, at);
     for (const call of spoken.tool_calls ?? []) {
@@ -57,6 +57,10 @@ function interrupted(call: { readonly id?: string; readonly name: string }): Too
   });
 }
 
+function isBlank(message: AIMessage): boolean {
+  return (message.tool_calls?.length ?? 0) === 0 && message.text.trim() === "";
+}
+
 const CALL_BLOCKS = new Set([
   "tool_use",
   "tool_call",
@@ -65,7 +69,7 @@ const CALL_BLOCKS = new Set([
   "input_json_delta",
 ]);
 
-function withoutUnreadableCalls(message: AIMessage): AIMessage | undefined {
+function withoutUnreadableCalls(message: AIMessage): AIMessage {
   const calls = (message.tool_calls ?? []).filter((call) => Boolean(call.id) && Boolean(call.name));
   const unreadable =
     (message.invalid_tool_calls?.length ?? 0) > 0 || calls.length < (message.tool_calls?.length ?? 0);
@@ -76,7 +80,6 @@ function withoutUnreadableCalls(message: AIMessage): AIMessage | undefined {
   const content = Array.isArray(message.content)
     ? message.content.filter((block) => !CALL_BLOCKS.has(block.type) || ids.has(String(block["id"])))
     : message.content;
-  if (calls.length === 0 && message.text.trim() === "") return undefined;
   return new AIMessage({
     ...(message.id === undefined ? {} : { id: message.id }),
     ...(message.name === undefined ? {} : { name: message.name }),

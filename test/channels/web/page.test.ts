@@ -164,6 +164,18 @@ describe("the page", () => {
     expect(await page.getByRole("log").locator(".message").count()).toBe(61);
     expect(await page.getByRole("button", { name: "Show earlier messages" }).isVisible()).toBe(false);
   });
+
+  it("brings earlier messages once, also on a double click", async () => {
+    const { chat, page, ask } = await setUp();
+    const { place } = await ask("first");
+    for (let id = 1; id <= 120; id += 1) await chat.say(place.chat, id, text(`answer ${id}`));
+    await page.reload();
+    await page.getByText("answer 120", { exact: true }).waitFor();
+    await page.getByRole("button", { name: "Show earlier messages" }).dblclick();
+    await page.getByText("answer 21", { exact: true }).waitFor();
+    await page.waitForLoadState("networkidle");
+    expect(await page.getByText("answer 60", { exact: true }).count()).toBe(1);
+  });
 });
 
 describe("files", () => {
