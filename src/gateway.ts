@@ -91,7 +91,11 @@ export class Gateway {
       },
       effects: {
         fetch: (attachment) => this.#dispatcher.wake("fetch", String(attachment), clock.now()),
-        turn: (chat, at) => this.#dispatcher.wake("turn", String(chat), at),
+        turn: (chat, at, agent) => {
+          this.#dispatcher.wake("turn", String(chat), at);
+          const definition = this.#rules.agents.get(agent);
+          if (definition) parts.runner.prepare(definition);
+        },
         deliver: (chat) => this.#dispatcher.wake("deliver", String(chat), clock.now()),
         stop: (chat) => void this.#turns.stop(chat),
       },

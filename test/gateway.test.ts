@@ -1,10 +1,20 @@
+import { mkdir, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { sql } from "kysely";
 import { afterEach, describe, expect, it } from "vitest";
-import { pause } from "../src/core/clock.ts";
+import { type Clock, pause } from "../src/core/clock.ts";
 import { GatewayError } from "../src/core/errors.ts";
 import type { MessageEvent } from "../src/core/events.ts";
+import { renameChannel } from "../src/store/rename.ts";
 import { manualClock, settle } from "./support/clock.ts";
-import { AGENT, testGateway, type TestGateway, type TestGatewayOptions, textOf } from "./support/gateway.ts";
+import {
+  AGENT,
+  OPEN_TO_ADA,
+  testGateway,
+  type TestGateway,
+  type TestGatewayOptions,
+  textOf,
+} from "./support/gateway.ts";
 import { ToyPlatform } from "./support/toy-channel.ts";
 
 const opened: TestGateway[] = [];
@@ -47,6 +57,12 @@ describe("the way of a message", () => {
     await clock.advance(120_000);
     expect(asked).toHaveLength(1);
     expect(platform.textsIn("c1")).toHaveLength(1);
+  });
+
+  it("uses the window to load what the agent takes", async () => {
+    const { platform, prepared, asked } = await setUp();
+    await platform.say("c1", "hello");
+    expect([prepared, asked]).toEqual([["helper"], []]);
   });
 
   it("answers at once what is whole", async () => {
@@ -126,6 +142,27 @@ describe("the way of a message", () => {
     open();
     await platform.until((shown) => shown.some((message) => message.chat === "c1"));
     expect(asked[1]!.content.map((block) => block.type)).toEqual(["file", "text", "file", "file"]);
+  });
+
+  it("joins a late item of an album whose download is slow to the album, not to what was said in between", async () => {
+    const { platform, clock, asked } = await setUp();
+    const { gate, open } = aGate();
+    async function* slow(): AsyncIterable<Uint8Array> {
+      await gate;
+      yield* bytesOf("notes");
+    }
+    const file = (ref: string): MessageEvent["content"] => {
+      platform.files.set(ref, slow);
+      return [{ type: "unfetched", kind: "file", ref, declared: { filename: `${ref}.txt` } }];
+    };
+    await platform.say("c1", file("first"), { albumId: "album" });
+    await clock.advance(1_100);
+    await platform.say("c1", "hello");
+    await platform.say("c1", file("second"), { albumId: "album" });
+    await clock.advance(2_000);
+    open();
+    await platform.until((shown) => shown.length === 2);
+    expect(asked.map(textOf)).toEqual(["<file> <file>", "hello"]);
   });
 
   it("lets a message that comes during a turn wait and become the next turn", async () => {
@@ -243,6 +280,63 @@ describe("the way of a message", () => {
     await clock.advance(0);
     expect(platform.textsIn("c1")).toEqual(["still here"]);
   });
+
+  it("sends an answer whose connection was renamed in the middle of its turn, and the next", async () => {
+    const { gate, open } = aGate();
+    const { platform, clock, gateway, host, kind, database } = await setUp({
+      answer: async (turn) => {
+        if (textOf(turn) === "one") await gate;
+        return textOf(turn);
+      },
+    });
+    await platform.say("c1", "one", { whole: true });
+    await clock.advance(0);
+    gateway.closed("toy");
+    await renameChannel(database, "toy", "new");
+    gateway.use({ channels: new Map([["new", OPEN_TO_ADA]]), agents: new Map([[AGENT.name, AGENT]]) });
+    const renamed = {
+      ...host,
+      id: "new",
+      accept: (events: Parameters<typeof host.accept>[0]) => gateway.accept("new", events),
+    };
+    await gateway.opened("new", await kind.open({}, renamed));
+    open();
+    await platform.say("c1", "two", { whole: true });
+    await clock.advance(0);
+    expect(platform.textsIn("c1")).toEqual(["one", "two"]);
+  });
+
+  it("answers on, one intent after the other, when the clock is set back by an hour", async () => {
+    const steady = manualClock();
+    let hours = 0;
+    const clock: Clock = { now: () => steady.now() - hours * 3_600_000, after: steady.after };
+    const { platform } = await setUp({ clock });
+    platform.outcome = (_piece, _attempt, send) =>
+      send === 3 ? new GatewayError("send.not_written", "connection refused") : "shown";
+    await platform.say("c1", "one");
+    hours = 1;
+    await steady.advance(1_000);
+    await platform.say("c1", "two");
+    await steady.advance(1_000);
+    expect(platform.textsIn("c1")).toEqual(["heard: one", "heard: two"]);
+    await platform.say("c1", "three", { whole: true });
+    await steady.advance(0);
+    hours = 2;
+    await steady.advance(30_000);
+    expect(platform.textsIn("c1")).toEqual(["heard: one", "heard: two", "heard: three"]);
+  });
+
+  it("sends an answer of two thousand pieces, and goes on", async () => {
+    const paragraph = "word ".repeat(30).trim();
+    const { platform, clock } = await setUp({
+      answer: (turn) => (textOf(turn) === "long" ? Array(2_000).fill(paragraph).join("\n\n") : "short"),
+    });
+    await platform.say("c1", "long", { whole: true });
+    await platform.say("c1", "next", { whole: true });
+    await clock.advance(0);
+    await platform.until((shown) => shown.at(-1)?.text === "short");
+    expect(platform.textsIn("c1")).toEqual([...Array<string>(2_000).fill(paragraph), "short"]);
+  });
 });
 
 describe("who is answered", () => {
@@ -324,6 +418,25 @@ describe("commands", () => {
     await platform.say("c1", "/stop");
     await clock.advance(0);
     expect(platform.textsIn("c1")[2]).toBe("Nothing is running.");
+  });
+
+  it("keeps an answer back that /stop overtakes while its files are read", async () => {
+    let overtake = async (): Promise<unknown> => undefined;
+    const { platform, clock, folder, asked, gateway } = await setUp({
+      answer: () => {
+        setImmediate(() => void overtake());
+        return "![a file](notes.txt)";
+      },
+    });
+    overtake = () => platform.say("c1", "/stop");
+    const outputs = join(folder, "chats", "1", "outputs");
+    await mkdir(outputs, { recursive: true });
+    await writeFile(join(outputs, "notes.txt"), "notes");
+    await platform.say("c1", "a file, please", { whole: true });
+    await clock.advance(0);
+    await gateway.stop(10_000);
+    expect(asked).toHaveLength(1);
+    expect(platform.shown.map(({ text, media }) => [text, media])).toEqual([["Stopped.", []]]);
   });
 
   it("gives what was said before /new to the old thread and what follows to the new one", async () => {
@@ -538,6 +651,59 @@ describe("a process that ends", () => {
     open();
     await stopped;
     expect(platform.textsIn("c1")).toEqual(["just in time"]);
+  });
+
+  it("is not kept, and no chat is, by a channel that hangs and does not heed its signal", async () => {
+    const { platform, clock, gateway, host, kind } = await setUp();
+    const channel = await kind.open({}, host);
+    let hangs = true;
+    await gateway.opened("toy", {
+      ...channel,
+      send: async (...call) => await (hangs ? new Promise<never>(() => {}) : channel.send(...call)),
+      close: () => new Promise(() => {}),
+    });
+    await platform.say("c1", "one", { whole: true });
+    await platform.say("c1", "two", { whole: true });
+    await clock.advance(0);
+    hangs = false;
+    await clock.advance(130_000);
+    expect(platform.textsIn("c1")).toEqual(["(sent again)\nheard: one", "heard: two"]);
+    hangs = true;
+    await platform.say("c1", "three", { whole: true });
+    await clock.advance(0);
+    let ended = false;
+    const stopped = gateway.stop(10_000).then(() => (ended = true));
+    await clock.advance(20_000);
+    expect(ended).toBe(true);
+    await stopped;
+  });
+
+  it("begins no more of what it runs alone once it is told to stop", async () => {
+    const platform = new ToyPlatform();
+    let folder: string | undefined;
+    for (let crash = 1; crash <= 2; crash += 1) {
+      const crashed: TestGateway = await testGateway({
+        platform,
+        clock: manualClock(),
+        answer: () => new Promise<string>(() => {}),
+        ...(folder === undefined ? {} : { folder }),
+      });
+      folder = crashed.folder;
+      if (crash === 1) for (const chat of ["c1", "c2"]) await platform.say(chat, "hello", { whole: true });
+      await settle();
+      await crashed.kill();
+    }
+    const { gateway, clock, asked } = await setUp({
+      platform,
+      awaitBegin: false,
+      answer: () => new Promise<string>(() => {}),
+      ...(folder === undefined ? {} : { folder }),
+    });
+    await settle();
+    const stopped = gateway.stop(10_000);
+    await clock.advance(10_000);
+    await stopped;
+    expect(asked.map((turn) => turn.thread)).toEqual(["1/helper/1"]);
   });
 
   it("does not acknowledge what a full disk has no room for, says so, and goes on when there is room", async () => {

@@ -1,10 +1,10 @@
-import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { AgentAnswer, AgentTurn, Blobs } from "../core/agent.ts";
 import { GatewayError } from "../core/errors.ts";
 import { asStandardBlocks } from "./graph-message.ts";
 import type { ThreadGraph } from "./graph.ts";
 import { missingResults } from "./harness/repair.ts";
-import { humanMessage } from "./messages.ts";
+import { humanMessage, perchContent } from "./messages.ts";
 
 // Supersteps, not seconds: the turn's time is the real limit, this one ends a graph that runs in a circle.
 const STEPS = 200;
@@ -76,10 +76,13 @@ async function streamed(
   return messagesOf(values);
 }
 
-/** What was finally said after this message and before the next one of a person; undefined if nothing was. */
+/**
+ * What was finally said after this message and before the next one of a person; undefined if nothing was. Graphs write
+ * human messages too, to hand their agents work or results: those are no person's.
+ */
 function answerTo(id: string, messages: readonly BaseMessage[]): string | undefined {
   const asked = messages.findLastIndex((message) => message.id === id);
-  const next = messages.findIndex((message, at) => at > asked && HumanMessage.isInstance(message));
+  const next = messages.findIndex((message, at) => at > asked && perchContent(message) !== undefined);
   const said = messages
     .slice(asked + 1, next < 0 ? undefined : next)
     .findLast((message) => AIMessage.isInstance(message));
@@ -92,7 +95,7 @@ function answerTo(id: string, messages: readonly BaseMessage[]): string | undefi
  * model would be asked to go on after its own last answer.
  */
 function idFor(messageId: string, before: readonly BaseMessage[]): string {
-  const last = before.findLast((message) => HumanMessage.isInstance(message));
+  const last = before.findLast((message) => perchContent(message) !== undefined);
   const stands = before.some((message) => message.id === messageId);
   return stands && last?.id !== messageId ? `${messageId}${AGAIN}` : messageId;
 }

@@ -14,6 +14,10 @@ export function createAgentRunner({ saver, blobs }: RunnerPorts): AgentRunner {
   const built = new WeakMap<AgentDefinition, Promise<ThreadGraph>>();
 
   return {
+    prepare(agent) {
+      // What fails here fails again where somebody waits for it and is told.
+      void Promise.all([import("./run-turn.ts"), build(agent)]).catch(() => {});
+    },
     async run(turn, signal) {
       signal.throwIfAborted();
       const { runTurn } = await import("./run-turn.ts");

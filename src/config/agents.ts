@@ -90,6 +90,12 @@ export async function loadAgents(options: AgentsFolder): Promise<AgentsFound> {
  */
 export async function readText(path: string, shown: string): Promise<string | Fault> {
   try {
+    // A pipe would be waited for without end, and a device never ends.
+    const there = await stat(path);
+    if (!there.isFile()) {
+      const problem = there.isDirectory() ? "this is a folder" : "this is no regular file";
+      return { file: shown, path: "", problem, remedy: "Make it a file, or take it out" };
+    }
     return new TextDecoder("utf-8", { fatal: true }).decode(await readFile(path));
   } catch (error) {
     if (error instanceof TypeError) {

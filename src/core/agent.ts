@@ -57,6 +57,8 @@ export type AgentAnswer = {
 
 /** The port that `turns` calls and `src/agent` implements. */
 export type AgentRunner = {
+  /** Begins to load what a turn of this agent takes, so that a message's window is used for it. Never throws. */
+  prepare(agent: AgentDefinition): void;
   /** @throws GatewayError "model.*", "agent.invalid" or "store.hold_lost"; an abort rejects with the signal's reason. */
   run(turn: AgentTurn, signal: AbortSignal): Promise<AgentAnswer>;
 };

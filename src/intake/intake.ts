@@ -24,7 +24,7 @@ const TOLD_FOR_MS = 24 * 3_600_000;
 /** What follows a commit. Each may be lost: the sweep over the facts finds it again. */
 export type Effects = {
   fetch(attachment: number): void;
-  turn(chat: ChatId, at: number): void;
+  turn(chat: ChatId, at: number, agent: string): void;
   deliver(chat: ChatId): void;
   stop(chat: ChatId): void;
 };
@@ -163,7 +163,13 @@ export class Intake {
     }
     const { agent } = verdict;
     const thread = await currentThread(trx, chat, agent);
-    const open = await latestIntent(trx, { chat, sender: event.from.id, agent, thread });
+    const open = await latestIntent(trx, {
+      chat,
+      sender: event.from.id,
+      agent,
+      thread,
+      album: event.albumId ?? "",
+    });
     const { joins, dueAt } = gather(event, open, now);
     const id = await insertEvent(trx, {
       ...base,
@@ -180,7 +186,7 @@ export class Intake {
     const attachments = await insertAttachments(trx, id, { chat, channel, event });
     after.push(() => {
       for (const attachment of attachments) this.#effects.fetch(attachment);
-      this.#effects.turn(chat, dueAt);
+      this.#effects.turn(chat, dueAt, agent);
     });
     return id;
   }

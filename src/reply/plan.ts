@@ -56,10 +56,7 @@ export async function planReply(markdown: string, by: PlanFor): Promise<readonly
 }
 
 /** A few words of our own as pieces of text. No Markdown: the names of files in them are what they are. */
-export function planWords(
-  words: string,
-  channel: Pick<Channel, "limits" | "render">,
-): readonly PieceBody[] {
+export function planWords(words: string, channel: Pick<Channel, "limits" | "render">): readonly PieceBody[] {
   return asText(channel.render(plainTree(words)), channel);
 }
 

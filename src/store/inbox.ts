@@ -3,6 +3,7 @@ import type { ContentBlock } from "../core/blocks.ts";
 import type { MessageEvent } from "../core/events.ts";
 import type { ChannelId, ChatId, ThreadId } from "../core/identity.ts";
 import type { InboxState } from "./fact-tables.ts";
+import { isOpenMessage } from "./open-rows.ts";
 import type { Queries } from "./tables.ts";
 
 export type NewEvent = {
@@ -64,7 +65,10 @@ export async function insertEvent(trx: Queries, event: NewEvent): Promise<number
   return row?.id;
 }
 
-/** The latest intent of this sender that no turn has claimed yet. Times are epoch ms. */
+/**
+ * The latest intent of this sender that no turn has claimed yet; rather the one that holds the album, if one does.
+ * Times are epoch ms; `album` is "" for an intent without an item of it.
+ */
 export type OpenIntent = {
   readonly intent: number;
   readonly firstAt: number;
@@ -74,7 +78,14 @@ export type OpenIntent = {
 
 export async function latestIntent(
   trx: Queries,
-  of: { readonly chat: ChatId; readonly sender: string; readonly agent: string; readonly thread: ThreadId },
+  of: {
+    readonly chat: ChatId;
+    readonly sender: string;
+    readonly agent: string;
+    readonly thread: ThreadId;
+    /** "" for a message that belongs to none. */
+    readonly album: string;
+  },
 ): Promise<OpenIntent | undefined> {
   const row = await trx
     .selectFrom("inbox")
@@ -82,9 +93,10 @@ export async function latestIntent(
       "intent",
       eb.fn.min("received_at").as("firstAt"),
       eb.fn.max("due_at").as("dueAt"),
-      eb.fn.max("album").as("album"),
+      eb.fn.max(eb.case().when("album", "=", of.album).then(of.album).else("").end()).as("ofAlbum"),
     ])
     .where("chat_id", "=", of.chat)
+    .where(isOpenMessage)
     .where("state", "=", "waiting")
     .where("claims", "=", 0)
     .where("intent", ">", 0)
@@ -92,10 +104,11 @@ export async function latestIntent(
     .where("agent", "=", of.agent)
     .where("thread", "=", of.thread)
     .groupBy("intent")
+    .orderBy("ofAlbum", "desc")
     .orderBy("intent", "desc")
     .limit(1)
     .executeTakeFirst();
-  return row && { intent: row.intent, firstAt: row.firstAt, dueAt: row.dueAt, album: row.album };
+  return row && { intent: row.intent, firstAt: row.firstAt, dueAt: row.dueAt, album: row.ofAlbum };
 }
 
 /** Whether an item of this sender's album waits for its turn. */
@@ -109,6 +122,7 @@ export async function hasOpenAlbum(
     .selectFrom("inbox")
     .select("id")
     .where("chat_id", "=", chat)
+    .where(isOpenMessage)
     .where("state", "=", "waiting")
     .where("claims", "=", 0)
     .where("sender", "=", sender)
@@ -141,6 +155,7 @@ export async function countWaiting(db: Queries, chat: ChatId): Promise<number> {
     .selectFrom("inbox")
     .select((eb) => eb.fn.countAll().as("n"))
     .where("chat_id", "=", chat)
+    .where(isOpenMessage)
     .where("state", "=", "waiting")
     .executeTakeFirstOrThrow();
   return Number(row.n);

@@ -3,6 +3,7 @@ import type { ChatAddress, ChatId } from "../core/identity.ts";
 import { addressOf } from "./chats.ts";
 import type { Database } from "./database.ts";
 import type { PieceState } from "./fact-tables.ts";
+import { isOpenPiece } from "./open-rows.ts";
 import type { Queries } from "./tables.ts";
 
 export type NewPiece = {
@@ -73,6 +74,7 @@ export async function nextPiece(database: Database, chat: ChatId): Promise<OpenP
     .selectFrom("piece")
     .selectAll()
     .where("chat_id", "=", chat)
+    .where(isOpenPiece)
     .where("state", "in", ["planned", "sending"])
     .orderBy("id")
     .limit(1)
@@ -159,6 +161,7 @@ export async function parkChat(database: Database, chat: ChatId, error: string):
     .updateTable("piece")
     .set({ state: "parked", error })
     .where("chat_id", "=", chat)
+    .where(isOpenPiece)
     .where("state", "in", ["planned", "sending"])
     .execute();
 }
@@ -169,6 +172,7 @@ export async function unparkChat(trx: Queries, chat: ChatId): Promise<number> {
     .updateTable("piece")
     .set({ state: "planned", not_before: 0 })
     .where("chat_id", "=", chat)
+    .where(isOpenPiece)
     .where("state", "=", "parked")
     .executeTakeFirstOrThrow();
   return Number(numUpdatedRows);

@@ -7,6 +7,7 @@ import type { Database } from "./database.ts";
 import type { InboxRow, TurnState } from "./fact-tables.ts";
 import { assertHeld } from "./holds.ts";
 import { type WaitingMessage, withTrace } from "./inbox.ts";
+import { isOpenMessage } from "./open-rows.ts";
 import { insertPieces, type NewPiece } from "./pieces.ts";
 import type { Queries, Tables } from "./tables.ts";
 
@@ -138,12 +139,14 @@ async function oldestIntent(trx: Queries, chat: ChatId): Promise<readonly Intent
     .selectFrom("inbox")
     .select(["id", "payload", "agent", "thread", "intent", "received_at", "due_at", "claims"])
     .where("chat_id", "=", chat)
+    .where(isOpenMessage)
     .where("state", "=", "waiting")
     .where("intent", "=", (eb) =>
       eb
         .selectFrom("inbox as oldest")
         .select((inner) => inner.fn.min("oldest.intent").as("intent"))
         .where("oldest.chat_id", "=", chat)
+        .where(isOpenMessage)
         .where("oldest.state", "=", "waiting")
         .where("oldest.intent", ">", 0),
     )
@@ -233,6 +236,7 @@ export async function commitTurn(
       .selectFrom("inbox")
       .select("id")
       .where("chat_id", "=", turn.hold.chat)
+      .where(isOpenMessage)
       .where("state", "=", "waiting")
       .limit(1)
       .executeTakeFirst();

@@ -1,6 +1,7 @@
 import type { ChatId } from "../core/identity.ts";
 import type { Database } from "./database.ts";
 import { withTrace } from "./inbox.ts";
+import { isOpenAttachment, isOpenMessage, isOpenPiece } from "./open-rows.ts";
 
 /** What a process that died left behind. */
 export type Recovered = { readonly turns: number; readonly messages: number };
@@ -20,6 +21,7 @@ export async function recover(database: Database, now: number): Promise<Recovere
     const messages = await trx
       .updateTable("inbox")
       .set({ state: "waiting", turn_id: 0, trace: withTrace({ at: now, step: "found after a crash" }) })
+      .where(isOpenMessage)
       .where("state", "=", "claimed")
       .executeTakeFirstOrThrow();
     return { turns: Number(turns.numUpdatedRows), messages: Number(messages.numUpdatedRows) };
@@ -38,6 +40,7 @@ export async function suspects(
     .selectFrom("inbox")
     .select("chat_id")
     .distinct()
+    .where(isOpenMessage)
     .where("state", "=", "waiting")
     .where("claims", ">=", CRASHES_BEFORE_ALONE)
     .orderBy("chat_id")
@@ -45,7 +48,7 @@ export async function suspects(
   const attachments = await db
     .selectFrom("attachment")
     .select("id")
-    .where("state", "=", "waiting")
+    .where(isOpenAttachment)
     .where("attempts", ">=", CRASHES_BEFORE_ALONE)
     .execute();
   return { chats: chats.map((row) => row.chat_id), attachments: attachments.map((row) => row.id) };
@@ -63,14 +66,16 @@ export async function openWork(database: Database): Promise<OpenWork> {
   const turns = await db
     .selectFrom("inbox")
     .select((eb) => ["chat_id", eb.fn.min("due_at").as("at")])
+    .where(isOpenMessage)
     .where("state", "=", "waiting")
     .where("intent", ">", 0)
     .groupBy("chat_id")
     .execute();
-  const attachments = await db.selectFrom("attachment").select("id").where("state", "=", "waiting").execute();
+  const attachments = await db.selectFrom("attachment").select("id").where(isOpenAttachment).execute();
   const deliveries = await db
     .selectFrom("piece")
     .select((eb) => ["chat_id", eb.fn.min("not_before").as("at")])
+    .where(isOpenPiece)
     .where("state", "in", ["planned", "sending"])
     .groupBy("chat_id")
     .execute();

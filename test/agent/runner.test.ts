@@ -178,6 +178,15 @@ describe("running a turn", () => {
     expect(sent(server)[0]).toEqual({ role: "system", content: "You help in verse." });
   });
 
+  it("loads ahead what it can, and leaves it to the turn to tell of what it cannot", async () => {
+    const { runner } = await setUp();
+    const broken = definition({ model: { provider: "nobody", name: "x" } });
+    runner.prepare(broken);
+    expect(await failure(runner.run(turn(broken, "1", "hello"), never))).toMatchObject({
+      code: "model.unknown",
+    });
+  });
+
   it("hands the hold to the saver, and lets its refusal through", async () => {
     const { agent, runner, saver } = await setUp();
     const asked = turn(agent, "1", "hello");

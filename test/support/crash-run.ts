@@ -57,10 +57,11 @@ export async function crashRun(
   let seen = 0;
 
   // After how many events a start ends. What was in flight at two crashes is run alone and would rightly be set aside at
-  // a third, so every third start lives until all chats have got on.
+  // a third, so every other start lives until all that was in flight before has got on.
   const lifeOf = (start: number): number => {
     if (point.at === "poll" || (point.at === "commit" && point.of.includes("inbox"))) return start + 1;
-    return start > 0 && start % 2 === 0 ? size.chats + 1 : 1 + (start % 2);
+    const longLife = point.at === "model" ? 2 * size.chats : size.chats + 1;
+    return start > 0 && start % 2 === 0 ? longLife : 1 + (start % 2);
   };
   const environment = (): Record<string, string> => ({
     TOKEN: telegram.token,

@@ -42,6 +42,8 @@ export type TestGateway = {
   readonly logged: LoggedLine[];
   /** What the agent was asked, in order. */
   readonly asked: AgentTurn[];
+  /** The agents that were to be loaded ahead. */
+  readonly prepared: string[];
   /** Ends it as `kill -9` would: nothing is told, nothing is given back. */
   kill(): Promise<void>;
   close(): Promise<void>;
@@ -71,7 +73,9 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   const blobs = new FileBlobs(join(folder, "blobs"));
   const logged: LoggedLine[] = [];
   const asked: AgentTurn[] = [];
+  const prepared: string[] = [];
   const scripted: AgentRunner = {
+    prepare: (agent) => void prepared.push(agent.name),
     async run(turn, signal): Promise<AgentAnswer> {
       asked.push(turn);
       const answer = options.answer ?? ((of) => `heard: ${textOf(of)}`);
@@ -131,6 +135,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     kind,
     logged,
     asked,
+    prepared,
     kill: () => database.close(),
     async close() {
       await gateway.stop(0);
