@@ -1,4 +1,5 @@
 import type { Channel, ChannelHost, ChannelLimits } from "../../src/core/channel.ts";
+import { GatewayError } from "../../src/core/errors.ts";
 import { Live } from "./live.ts";
 import { readPage } from "./page-files.ts";
 import { render } from "./render.ts";
@@ -45,7 +46,10 @@ export async function openWebChat(host: ChannelHost): Promise<Channel> {
       const { chat } = piece.to;
       // Before, so that no reader sees the draft behind its final; after, for a draft that came in between.
       live.clear(chat);
-      const seq = await transcript.add(piece);
+      const seq = await transcript.add(piece).catch((cause: unknown) => {
+        // One transaction that did not commit; the gateway goes on trying for a day, not for its ten attempts.
+        throw new GatewayError("send.not_written", "the conversation could not be written to", { cause });
+      });
       live.clear(chat);
       const { body } = piece;
       return body.kind === "album" ? body.items.map((_item, n) => `${seq}/${n}`) : [String(seq)];

@@ -22,6 +22,17 @@ describe("a graph that an operator brings", () => {
     expect(await say(agent, "2", "again")).toBe("3: again");
   });
 
+  it("answers also where its own agents speak to one another as humans", async () => {
+    const { runner, say } = bench();
+    const agent = graph("supervisor");
+    expect(await say(agent, "1", "birds")).toBe("2: found of birds");
+    expect(await say(agent, "2", "trees")).toBe("5: found of trees");
+    expect(await runner.run(turn(agent, "1", "birds"), new AbortController().signal)).toEqual({
+      markdown: "2: found of birds",
+      replayed: true,
+    });
+  });
+
   it("is given an image and the text of a document as standard blocks", async () => {
     const { blobs, say } = bench();
     const image = await blobs.put(Buffer.from("PNG"));

@@ -1,3 +1,5 @@
+import { execFileSync } from "node:child_process";
+import { mkdirSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 
@@ -13,6 +15,21 @@ async function faults(helper: string, files: Files = {}): Promise<readonly strin
 }
 
 describe("an agent's file", () => {
+  it.each([
+    ["a pipe", (path: string) => execFileSync("mkfifo", [path]), "this is no regular file"],
+    ["a link to a device", (path: string) => symlinkSync("/dev/null", path), "this is no regular file"],
+    ["a folder", (path: string) => mkdirSync(path), "this is a folder"],
+  ])("is not waited for where it is %s", async (_what, make, problem) => {
+    const there = await place({
+      "config/perch.yaml": WEB,
+      "config/agents/helper.md": "---\nmodel: demo\n---\nHi.",
+    });
+    make(join(there.folder, "config/agents/odd.md"));
+    expect(faultsOf(await there.load()).map(faultSentence)).toEqual([
+      `config/agents/odd.md: ${problem}. Make it a file, or take it out.`,
+    ]);
+  });
+
   it("becomes the agent: front matter above, prompt below", async () => {
     const there = await place({
       "config/perch.yaml": `${WEB}turns: { timeoutSeconds: 90 }\n`,

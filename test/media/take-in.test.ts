@@ -2,6 +2,8 @@ import { createCipheriv } from "node:crypto";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import sharp from "sharp";
 import { afterEach, describe, expect, it } from "vitest";
 import type { MediaKind } from "../../src/core/blocks.ts";
@@ -250,5 +252,24 @@ describe("what cannot be used", () => {
     expect(taken.blocks).toEqual([
       { type: "text", text: "[voice note: not usable, the download took longer than 60 s]" },
     ]);
+  });
+
+  it("keeps nothing of a download but its bytes, however many chunks it came in", async () => {
+    setFlagsFromString("--expose-gc");
+    const collect = runInNewContext("gc") as () => void; // V8 has put it there
+    const heap = async (): Promise<number> => {
+      // What is waited for and over is let go of in a turn of its own.
+      for (let round = 0; round < 3; round += 1) await new Promise((resolve) => setImmediate(resolve));
+      collect();
+      return process.memoryUsage().heapUsed;
+    };
+    const { take } = await setUp();
+    async function* drops(many: number): AsyncIterable<Uint8Array> {
+      for (let drop = 0; drop < many; drop += 1) yield new Uint8Array([97]);
+    }
+    await take(drops(100), { filename: "warm.txt" });
+    const before = await heap();
+    await take(drops(5_000), { filename: "cold.txt" });
+    expect((await heap()) - before).toBeLessThan(2_000_000);
   });
 });

@@ -132,3 +132,13 @@ describe("an answer as pieces", () => {
     expect(bodies).toHaveLength(5);
   });
 });
+
+describe("planWords", () => {
+  it("shows the names in a sentence of ours as they are, and makes no link of them", () => {
+    const limits = { textLength: 4_096, captionLength: 0, albumSize: 1, drafts: false } as const;
+    const none = { image: 0, audio: 0, video: 0, file: 0 };
+    const channel = { limits: { ...limits, mediaBytes: none }, render };
+    const words = "[a](mailto:eve@evil.example) *b* &amp; `c`.txt: not usable, it is empty\nNext line.";
+    expect(planWords(words, channel)).toEqual([{ kind: "text", rendered: { text: words, marks: [] } }]);
+  });
+});

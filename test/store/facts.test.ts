@@ -1,6 +1,7 @@
 import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { CompiledQuery, type KyselyPlugin } from "kysely";
 import { afterEach, describe, expect, it } from "vitest";
 import type { MessageEvent } from "../../src/core/events.ts";
 import type { ChatId } from "../../src/core/identity.ts";
@@ -9,7 +10,7 @@ import { FileBlobs } from "../../src/store/blobs.ts";
 import { channelState } from "../../src/store/channel-state.ts";
 import { chatOf, currentThread, freshThread } from "../../src/store/chats.ts";
 import type { Database } from "../../src/store/database.ts";
-import { insertEvent, latestIntent, openIntent } from "../../src/store/inbox.ts";
+import { countWaiting, hasOpenAlbum, insertEvent, latestIntent, openIntent } from "../../src/store/inbox.ts";
 import { allGrants, claimCode, grant, hasOwner, revoke, useClaimCode } from "../../src/store/people.ts";
 import {
   endPiece,
@@ -22,8 +23,8 @@ import {
 import { queued, retryDead, storyOf } from "../../src/store/queue.ts";
 import { renameChannel } from "../../src/store/rename.ts";
 import { abandonTurn, claimTurn, commitTurn, renewHold } from "../../src/store/turns.ts";
-import { openWork, prune, recover } from "../../src/store/upkeep.ts";
-import { eachDatabase } from "../support/database.ts";
+import { openWork, prune, recover, suspects } from "../../src/store/upkeep.ts";
+import { eachDatabase, onSqlite } from "../support/database.ts";
 
 const MESSAGE: MessageEvent = {
   type: "message",
@@ -142,6 +143,7 @@ eachDatabase("the facts", (open) => {
         sender: "ada",
         agent: "helper",
         thread: claim.turn.thread,
+        album: "",
       }),
     ).toMatchObject({ intent: first.id! + 1 });
     await commitTurn(database, claim.turn, {
@@ -403,5 +405,47 @@ describe("blobs", () => {
     await expect(blobs.read("sha256:../../etc/passwd")).rejects.toMatchObject({ code: "blob.missing" });
     const { readdir } = await import("node:fs/promises");
     expect(await readdir(folder)).toEqual([]);
+  });
+});
+
+describe("what is open on SQLite", () => {
+  const open = onSqlite();
+
+  it("is found without reading what is done", async () => {
+    const database = await open();
+    const { chat } = await put(database);
+    const queries: CompiledQuery[] = [];
+    /** Keeps each query, to ask SQLite for its plan. */
+    const keep: KyselyPlugin = {
+      transformQuery({ node, queryId }) {
+        const query = database.db.getExecutor().compileQuery(node, queryId);
+        if (!query.sql.startsWith("insert")) queries.push(query);
+        return node;
+      },
+      transformResult: async ({ result }) => result,
+    };
+    const db = database.db.withPlugin(keep);
+    const seen: Database = { ...database, db, light: (work) => db.transaction().execute(work) };
+    await openWork(seen);
+    await suspects(seen);
+    await nextPiece(seen, chat);
+    await parkChat(seen, chat, "closed");
+    await unparkChat(db, chat);
+    await countWaiting(db, chat);
+    await hasOpenAlbum(db, chat, "ada", "album");
+    await latestIntent(db, { chat, sender: "ada", agent: "helper", thread: "1/helper/1", album: "a" });
+    await finishAttachment(seen, 1, { blocks: [], outcome: "seen" });
+    const claim = await claimTurn(seen, chat, { owner: "me", now: NOW, until: NOW + 60_000, isOpen });
+    if (claim.kind !== "turn") throw new Error(`the claim is ${claim.kind}`);
+    const end = { state: "done", messages: "consumed", error: "", pieces: [], now: NOW } as const;
+    await commitTurn(seen, claim.turn, end);
+    const scans: string[] = [];
+    for (const { sql, parameters } of queries) {
+      const plan = CompiledQuery.raw(`explain query plan ${sql}`, [...parameters]);
+      const { rows } = await database.db.executeQuery<{ readonly detail: string }>(plan);
+      scans.push(...rows.map((row) => row.detail).filter((detail) => /^SCAN (?!.*_open)/.test(detail)));
+    }
+    expect(queries.length).toBeGreaterThan(10);
+    expect(scans).toEqual([]);
   });
 });

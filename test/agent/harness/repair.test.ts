@@ -77,15 +77,16 @@ describe("repairing a thread", () => {
     ]);
   });
 
-  it.each([["an empty one", ""], ["blanks", " \n"], ["thoughts alone", [{ type: "thinking", thinking: "hm" }]]])(
-    "leaves out an answer that says nothing, which some providers refuse: %s",
-    (_name, content) => {
-      expect(shape(repair([human, new AIMessage({ content }), new HumanMessage("again")]))).toEqual([
-        "human: look",
-        "human: again",
-      ]);
-    },
-  );
+  it.each([
+    ["an empty one", ""],
+    ["blanks", " \n"],
+    ["thoughts alone", [{ type: "thinking", thinking: "hm" }]],
+  ])("leaves out an answer that says nothing, which some providers refuse: %s", (_name, content) => {
+    expect(shape(repair([human, new AIMessage({ content }), new HumanMessage("again")]))).toEqual([
+      "human: look",
+      "human: again",
+    ]);
+  });
 
   it("names the results that the end of a thread still lacks", () => {
     expect(shape(missingResults([human, calls("1", "2"), result("1")]))).toEqual([`tool 2: ${INTERRUPTED}`]);

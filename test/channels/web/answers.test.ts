@@ -5,6 +5,7 @@ import { Transcript } from "../../../channels/web/transcript.ts";
 import type { MediaBlock } from "../../../src/core/blocks.ts";
 import { manualClock } from "../../support/clock.ts";
 import { memoryState } from "../../support/channel-host.ts";
+import { mediaResponse } from "../../../channels/web/media-response.ts";
 import { type WebChat, openWebChat, picture, text } from "./set-up.ts";
 
 const CHAT = "conversation-1";
@@ -78,12 +79,12 @@ describe("send", () => {
     ]);
   });
 
-  it("does not take a piece that the state could not hold", async () => {
+  it("says that a piece was not written that the state could not hold, and takes it later", async () => {
     const state = memoryState();
     const chat = await setUp({ state });
     const set = state.set.bind(state);
     Object.assign(state, { set: () => Promise.reject(new Error("disk full")) });
-    await expect(chat.say(CHAT, 1, text("hi"))).rejects.toThrow("disk full");
+    await expect(chat.say(CHAT, 1, text("hi"))).rejects.toMatchObject({ code: "send.not_written" });
     Object.assign(state, { set });
     expect(await chat.say(CHAT, 1, text("hi"))).toEqual(["1"]);
   });
@@ -131,6 +132,14 @@ describe("media", () => {
       expect(headers.get("content-security-policy")).toBe("default-src 'none'; sandbox");
       expect(headers.get("x-content-type-options")).toBe("nosniff");
     }
+  });
+
+  it("are not opened for a request that asks about them alone", async () => {
+    const request = new Request("http://localhost/", { method: "HEAD" });
+    const response = await mediaResponse(request, { mimeType: "image/png", bytes: 10, name: "a.png" }, () => {
+      throw new Error("opened, and nobody would read it to its end");
+    });
+    expect([response.status, response.headers.get("content-length")]).toEqual([200, "10"]);
   });
 
   it.each([

@@ -284,6 +284,16 @@ describe("a message from the page", () => {
     },
   );
 
+  it("holds nothing of fields that nobody asks for, however long they are", async () => {
+    const chat = await setUp();
+    const form: Parameters<WebChat["post"]>[1] = [
+      ["id", "message-1"],
+      ["text", "hi"],
+      ["other", "x".repeat(500_000)],
+    ];
+    expect((await chat.post(CHAT, form)).status).toBe(200);
+  });
+
   it("is not taken from another site's page", async () => {
     const chat = await setUp();
     const response = await fetch(`${chat.origin}/api/chats/${CHAT}/messages`, {

@@ -258,6 +258,25 @@ describe("files", () => {
       .toBe(true);
   });
 
+  it("come from one microphone, also on a double click while the browser asks for it", async () => {
+    const { page } = await setUp();
+    await page.evaluate(`{
+      window.given = [];
+      const ask = navigator.mediaDevices.getUserMedia.bind(navigator.mediaDevices);
+      navigator.mediaDevices.getUserMedia = async (wanted) => {
+        const stream = await ask(wanted);
+        window.given.push(...stream.getTracks());
+        return stream;
+      };
+    }`);
+    await page.evaluate(
+      `{ const record = document.getElementById("record"); record.click(); record.click(); }`,
+    );
+    await page.getByRole("button", { name: "Stop and attach" }).click();
+    await page.getByRole("list", { name: "Attached files" }).getByText("Voice note").waitFor();
+    expect(await page.evaluate("window.given.map((track) => track.readyState)")).toEqual(["ended"]);
+  });
+
   it("from the agent are shown: a picture in place, a document to download", async () => {
     const { chat, page, ask } = await setUp();
     const { place } = await ask("show me");
