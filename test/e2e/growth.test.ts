@@ -42,6 +42,7 @@ it(
     const { platform, database } = gateway;
     const photo = await readFile(PHOTO);
     const written: number[] = [];
+    const took: number[] = [];
     for (let turn = 1; turn <= TURNS; turn += 1) {
       // Each picture is another one: the same bytes twice would hide what is written.
       const bytes = Buffer.concat([photo, createHash("sha256").update(String(turn)).digest()]);
@@ -49,12 +50,19 @@ it(
       const words = { type: "text", text: `turn ${turn}: ${"words ".repeat(20)}` } as const;
       const picture = { type: "unfetched", kind: "image", ref: `f${turn}`, declared: {} } as const;
       const before = await pagesWritten();
+      const begun = performance.now();
       await platform.say("c1", turn % 10 === 0 ? [words, picture] : [words], { whole: true });
       await platform.until((shown) => shown.length === turn);
+      took.push(performance.now() - begun);
       written.push((await pagesWritten()) - before);
     }
     const around50 = median(written.slice(38, 63));
     const last = median(written.slice(-25));
+    if (process.env["PERCH_COUNTS"]) {
+      const ms = (turns: readonly number[]): string => median(turns).toFixed(1);
+      console.log(`bytes a turn: ${around50} at turn 50, ${last} at turn ${TURNS}`);
+      console.log(`ms a turn: ${ms(took.slice(38, 63))} at turn 50, ${ms(took.slice(-25))} at turn ${TURNS}`);
+    }
     expect(last).toBeLessThanOrEqual(around50 * 1.5);
     // The model was sent a bounded thread, with the last pictures in it.
     const request = JSON.stringify(model.requests.at(-1)?.body);
