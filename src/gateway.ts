@@ -143,14 +143,18 @@ export class Gateway {
 
   /** Never rejects: a suspect that fails without ending the process has its turn with all the others. */
   async #runSuspects(): Promise<void> {
-    const { database, log } = this.#parts;
+    const { database, clock, log } = this.#parts;
     try {
       const { chats, attachments } = await suspects(database);
       if (chats.length + attachments.length === 0) return;
       const many = { chats: chats.length, attachments: attachments.length };
       log.warn(many, "work that was in flight at two crashes is run alone before everything else");
       for (const attachment of attachments) if (!this.#draining) await this.#fetchOne(attachment);
-      for (const chat of chats) if (!this.#draining) await this.#turns.run(chat);
+      for (const chat of chats) {
+        if (this.#draining) return;
+        await this.#turns.run(chat);
+        this.#dispatcher.wake("deliver", String(chat), clock.now());
+      }
     } catch (err) {
       log.error({ err }, "work that was in flight at two crashes could not be run alone");
     }
@@ -214,7 +218,8 @@ export class Gateway {
   }
 
   async #send(chat: ChatId): Promise<void> {
-    if (!this.#begun) return;
+    // While suspects run alone, commands are answered: what is sent cannot be taken for what ended the process.
+    if (!this.#beginning) return;
     const again = await this.#deliver.run(chat);
     if (again !== undefined) this.#dispatcher.wake("deliver", String(chat), again);
   }

@@ -561,6 +561,19 @@ describe("a process that ends", () => {
     expect(platform.textsIn("c1")).toEqual(["heard: hello"]);
   });
 
+  /** Gives the folder of a gateway that was killed twice while it answered these chats. */
+  const crashTwice = async (platform: ToyPlatform, chats: readonly string[]): Promise<string> => {
+    const answer = (): Promise<string> => new Promise(() => {});
+    const first = await testGateway({ platform, clock: manualClock(), answer });
+    for (const chat of chats) await platform.say(chat, "hello", { whole: true });
+    await settle();
+    await first.kill();
+    const second = await testGateway({ platform, clock: manualClock(), answer, folder: first.folder });
+    await settle();
+    await second.kill();
+    return first.folder;
+  };
+
   /** Starts over again until a start lives: whoever runs the poisoned message ends the process. */
   const crashUntilItLives = async (chats: readonly string[]) => {
     const platform = new ToyPlatform();
@@ -678,26 +691,32 @@ describe("a process that ends", () => {
     await stopped;
   });
 
+  it("answers commands, and sends what is answered, while work that was in flight at two crashes runs alone", async () => {
+    const platform = new ToyPlatform();
+    const folder = await crashTwice(platform, ["c1", "c2"]);
+    const { clock } = await setUp({
+      platform,
+      folder,
+      awaitBegin: false,
+      answer: (turn) => (turn.hold.chat === 1 ? "done" : new Promise<string>(() => {})),
+    });
+    await platform.say("c3", "/stop");
+    await clock.advance(0);
+    await platform.until((shown) => shown.length === 2);
+    expect([platform.textsIn("c1"), platform.textsIn("c3")]).toEqual([["done"], ["Nothing is running."]]);
+    // What never ends must not hold the end of the test.
+    await platform.say("c2", "/stop");
+    await platform.until((shown) => shown.length === 3);
+  });
+
   it("begins no more of what it runs alone once it is told to stop", async () => {
     const platform = new ToyPlatform();
-    let folder: string | undefined;
-    for (let crash = 1; crash <= 2; crash += 1) {
-      const crashed: TestGateway = await testGateway({
-        platform,
-        clock: manualClock(),
-        answer: () => new Promise<string>(() => {}),
-        ...(folder === undefined ? {} : { folder }),
-      });
-      folder = crashed.folder;
-      if (crash === 1) for (const chat of ["c1", "c2"]) await platform.say(chat, "hello", { whole: true });
-      await settle();
-      await crashed.kill();
-    }
+    const folder = await crashTwice(platform, ["c1", "c2"]);
     const { gateway, clock, asked } = await setUp({
       platform,
       awaitBegin: false,
       answer: () => new Promise<string>(() => {}),
-      ...(folder === undefined ? {} : { folder }),
+      folder,
     });
     await settle();
     const stopped = gateway.stop(10_000);

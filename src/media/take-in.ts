@@ -96,13 +96,16 @@ async function fetchInto(
     fetchSeconds * 1_000,
     new GatewayError("media.unavailable", `the download took longer than ${fetchSeconds} s`),
   );
-  const stop = AbortSignal.any([signal, whole.signal]);
+  const ended = new AbortController();
+  const stop = AbortSignal.any([signal, whole.signal, ended.signal]);
   try {
     const stallMs = stallSeconds * 1_000;
     const source = await unlessStalled(by.open(ref, stop), stallMs, by.clock, stop);
     return await by.blobs.write(unstalled(source, stallMs, by.clock, stop), capBytes);
   } finally {
     whole.clear();
+    // A download that was given up lets go of its connection, which would stay open for as long as the other side likes.
+    ended.abort();
   }
 }
 
@@ -136,19 +139,20 @@ async function unlessStalled<T>(
     stallMs,
     new GatewayError("media.unavailable", `the download stalled for ${stallMs / 1_000} s`),
   );
-  let give = (): void => {};
+  let listener: (() => void) | undefined;
   try {
     return await new Promise<T>((resolve, reject) => {
-      give = () => reject(asError(stop.aborted ? stop.reason : stall.signal.reason));
-      if (stop.aborted) give();
+      const cut = (): void => reject(asError(stop.aborted ? stop.reason : stall.signal.reason));
+      if (stop.aborted) cut();
       // Not a signal made of both: Node keeps such a one, with all that listens, until it aborts.
-      stop.addEventListener("abort", give, { once: true });
-      stall.signal.addEventListener("abort", give, { once: true });
+      stop.addEventListener("abort", cut, { once: true });
+      stall.signal.addEventListener("abort", cut, { once: true });
+      listener = cut;
       step.then(resolve, reject);
     });
   } finally {
     stall.clear();
-    stop.removeEventListener("abort", give);
+    if (listener) stop.removeEventListener("abort", listener);
   }
 }
 

@@ -43,11 +43,11 @@ export async function insertPieces(trx: Queries, pieces: readonly NewPiece[], no
 async function insertSome(trx: Queries, pieces: readonly NewPiece[], now: number): Promise<void> {
   await trx
     .insertInto("piece")
-    .values(({ selectFrom }) =>
+    .values((eb) =>
       pieces.map((piece) => ({
         chat_id: piece.chat,
         // By the chat's own row: its connection may have been renamed since the turn began.
-        channel: selectFrom("chat").select("chat.channel").where("chat.id", "=", piece.chat),
+        channel: eb.selectFrom("chat").select("chat.channel").where("chat.id", "=", piece.chat),
         to_chat: piece.to.chat,
         to_topic: piece.to.topic ?? "",
         turn_id: piece.turn,

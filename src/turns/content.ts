@@ -13,9 +13,11 @@ const UNUSABLE: ReadonlySet<string> = new Set<AttachmentOutcome>([
 export function contentOf(messages: readonly WaitingMessage[]): readonly ContentBlock[] {
   const blocks = messages.flatMap((message) => [
     ...framesOf(message.event),
-    ...message.event.content.flatMap((part, seq): readonly ContentBlock[] =>
-      part.type === "text" ? [said(message.event, part)] : (message.taken.get(seq)?.blocks ?? []),
-    ),
+    ...message.event.content.flatMap((part, seq): readonly ContentBlock[] => {
+      if (part.type !== "text") return message.taken.get(seq)?.blocks ?? [];
+      // Providers refuse a blank text, and with it every later turn of the thread that it stands in.
+      return part.text.trim() === "" ? [] : [said(message.event, part)];
+    }),
   ]);
   // A message that is nothing we know is still a message: a turn is never empty.
   return blocks.length > 0 ? blocks : [{ type: "text", text: "[an empty message]" }];

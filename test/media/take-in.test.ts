@@ -254,6 +254,35 @@ describe("what cannot be used", () => {
     ]);
   });
 
+  it.each(["before its first byte", "after it"])("cuts a download off that stalls %s", async (when) => {
+    const clock = manualClock();
+    const { blobs } = await setUp();
+    let heeded: AbortSignal | undefined;
+    async function* stalls(): AsyncIterable<Uint8Array> {
+      yield new Uint8Array(1);
+      await new Promise(() => {});
+    }
+    const taking = takeIn(
+      { type: "unfetched", kind: "audio", ref: "r", declared: { label: "voice note" } },
+      {
+        open: (_ref, signal) => {
+          heeded = signal;
+          return when === "after it" ? Promise.resolve(stalls()) : new Promise(() => {});
+        },
+        blobs,
+        limits: { ...LIMITS, fetchSeconds: 1_000_000 },
+        clock,
+      },
+      new AbortController().signal,
+    );
+    const seen = { over: false };
+    void taking.then(() => (seen.over = true));
+    // What is written to the disk meanwhile takes real time.
+    while (!seen.over) await clock.advance(1_000);
+    expect((await taking).outcome).toBe("unavailable");
+    expect(heeded?.aborted).toBe(true);
+  });
+
   it("keeps nothing of a download but its bytes, however many chunks it came in", async () => {
     setFlagsFromString("--expose-gc");
     const collect = runInNewContext("gc") as () => void; // V8 has put it there

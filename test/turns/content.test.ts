@@ -94,3 +94,10 @@ describe("what a member of a group says", () => {
     );
   });
 });
+
+describe("a blank message", () => {
+  it.each(["", " \n "])("is given as words, for a provider refuses %j", (blank) => {
+    expect(read({ content: said(blank) })).toBe("[an empty message]");
+    expect(read({ content: [...said(blank), ...said("hello")] })).toBe("hello");
+  });
+});

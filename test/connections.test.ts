@@ -1,0 +1,70 @@
+import { afterEach, describe, expect, it } from "vitest";
+import { Connections } from "../src/connections.ts";
+import type { Channel, ChannelKind } from "../src/core/channel.ts";
+import { manualClock } from "./support/clock.ts";
+import { testGateway, type TestGateway } from "./support/gateway.ts";
+
+const opened: TestGateway[] = [];
+
+afterEach(async () => {
+  for (const gateway of opened.splice(0)) await gateway.close();
+});
+
+/** Connections of the toy platform, whose channels close as the test says. */
+async function setUp(close: (channel: Channel, test: TestGateway) => Promise<void>) {
+  const clock = manualClock();
+  const test = await testGateway({ clock });
+  opened.push(test);
+  const kind: ChannelKind<unknown> = {
+    ...test.kind,
+    open: async (_settings, host) => {
+      const channel = await test.kind.open({}, host);
+      return { ...channel, close: () => close(channel, test) };
+    },
+  };
+  const connections = new Connections({
+    gateway: test.gateway,
+    database: test.database,
+    blobs: test.blobs,
+    dataFolder: test.folder,
+    http: test.host.http,
+    clock,
+    log: test.host.log,
+    kind: () => Promise.resolve(kind),
+  });
+  await connections.open("toy", TOY);
+  return { ...test, clock, connections };
+}
+
+const TOY = { kind: "toy", settings: {} };
+
+describe("a connection that is closed", () => {
+  it("has a command answered that it takes in at its very end", async () => {
+    const { connections, platform, clock } = await setUp(async (channel, test) => {
+      await test.platform.say("c1", "/help");
+      await channel.close();
+    });
+    await connections.close("toy");
+    await connections.open("toy", TOY);
+    await clock.advance(0);
+    expect(platform.textsIn("c1")).toEqual([expect.stringContaining("/new")]);
+  });
+
+  it("is left behind when it does not end, and can be opened again", async () => {
+    let closes = 0;
+    const { connections, platform, clock, logged } = await setUp(async (channel) => {
+      closes += 1;
+      await (closes === 1 ? new Promise(() => {}) : channel.close());
+    });
+    const closed = connections.close("toy");
+    await clock.advance(5_000);
+    await closed;
+    await connections.open("toy", TOY);
+    await platform.say("c1", "hello", { whole: true });
+    await clock.advance(0);
+    expect(platform.textsIn("c1")).toEqual(["heard: hello"]);
+    expect(logged.map(({ sentence }) => sentence)).toContain(
+      "a connection did not close within 5 s and is left behind",
+    );
+  });
+});
