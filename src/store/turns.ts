@@ -67,16 +67,7 @@ export async function claimTurn(
     // What came later than now says that the clock was set back, by which a window could stay open for hours.
     const setBack = messages.some((message) => message.received_at > by.now);
     if (dueAt > by.now && !setBack) return { kind: "wait", at: dueAt };
-    const attachments = await trx
-      .selectFrom("attachment")
-      .select(["inbox_id", "seq", "state", "blocks", "outcome"])
-      .where(
-        "inbox_id",
-        "in",
-        messages.map((message) => message.id),
-      )
-      .orderBy("id")
-      .execute();
+    const attachments = await attachmentsOf(trx, messages);
     if (attachments.some((attachment) => attachment.state === "waiting")) return { kind: "idle" };
     const crashes = Math.max(...messages.map((message) => message.claims));
     const dead = crashes >= CRASHES_BEFORE_DEAD;
@@ -154,6 +145,21 @@ async function oldestIntent(trx: Queries, chat: ChatId): Promise<readonly Intent
     .execute();
 }
 
+async function attachmentsOf(
+  trx: Queries,
+  messages: readonly IntentRow[],
+): Promise<readonly (TakenRow & { readonly state: "waiting" | "done" })[]> {
+  // Most messages bring none, and their payload says so.
+  const ids = messages.filter(({ payload }) => payload.includes('"unfetched"')).map(({ id }) => id);
+  if (ids.length === 0) return [];
+  return await trx
+    .selectFrom("attachment")
+    .select(["inbox_id", "seq", "state", "blocks", "outcome"])
+    .where("inbox_id", "in", ids)
+    .orderBy("id")
+    .execute();
+}
+
 type IntentRow = Pick<
   InboxRow,
   "payload" | "agent" | "thread" | "intent" | "received_at" | "due_at" | "claims"
@@ -204,7 +210,7 @@ export async function commitTurn(
     readonly now: number;
   },
 ): Promise<boolean> {
-  return await database.db.transaction().execute(async (trx) => {
+  const work = async (trx: Transaction<Tables>): Promise<boolean> => {
     await assertHeld(trx, turn.hold);
     await trx
       .updateTable("inbox")
@@ -241,7 +247,10 @@ export async function commitTurn(
       .limit(1)
       .executeTakeFirst();
     return more !== undefined;
-  });
+  };
+  // Before the first byte of a piece is sent, its state is committed in full, and this with it; until then a power cut
+  // takes back what nobody has seen.
+  return await (end.pieces.length > 0 ? database.light(work) : database.db.transaction().execute(work));
 }
 
 /** Gives a turn back that we ended ourselves, at a shutdown: it is taken up again and no crash is counted. */
