@@ -6,6 +6,6 @@ export default defineConfig({
     exclude: ["dist/**", "node_modules/**"],
     // Tests that start processes and browsers share two cores with everything else.
     maxWorkers: 2,
-    testTimeout: 30_000,
+    testTimeout: process.env["PERCH_LONG"] ? 600_000 : 30_000,
   },
 });

@@ -2,7 +2,7 @@ import { mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { ChannelConfig } from "./config/channels.ts";
 import type { Channel, ChannelHost, ChannelKind, HttpMount } from "./core/channel.ts";
-import type { Clock } from "./core/clock.ts";
+import type { Clock, Timer } from "./core/clock.ts";
 import { asError } from "./core/errors.ts";
 import type { ChannelId } from "./core/identity.ts";
 import type { Log } from "./core/log.ts";
@@ -11,6 +11,9 @@ import type { FileBlobs } from "./store/blobs.ts";
 import { channelState } from "./store/channel-state.ts";
 import type { Database } from "./store/database.ts";
 import { renameChannel } from "./store/rename.ts";
+
+/** A folder that was full or a file that was locked may be well by then. */
+const RETRY_MS = 30_000;
 
 export type ConnectionParts = {
   readonly gateway: Gateway;
@@ -27,6 +30,7 @@ export type ConnectionParts = {
 export class Connections {
   readonly #parts: ConnectionParts;
   readonly #open = new Map<ChannelId, Channel>();
+  readonly #retries = new Map<ChannelId, Timer>();
   readonly #unmounts = new Map<ChannelId, (() => void)[]>();
   /** Why a connection is not up, for the status. */
   readonly faults = new Map<ChannelId, string>();
@@ -39,10 +43,11 @@ export class Connections {
     return this.#open.get(id);
   }
 
-  /** Never throws: a connection that cannot be opened is told of, and the others go on. */
+  /** Never throws: a connection that cannot be opened is told of and tried again later, and the others go on. */
   async open(id: ChannelId, config: ChannelConfig): Promise<void> {
-    const { gateway, log } = this.#parts;
+    const { gateway, clock, log } = this.#parts;
     if (config.off) return;
+    this.#retries.get(id)?.cancel();
     try {
       const kind = await this.#parts.kind(config.kind);
       if (!kind) throw new Error(`there is no channel kind ${config.kind}`);
@@ -53,17 +58,32 @@ export class Connections {
       await gateway.opened(id, channel);
     } catch (err) {
       this.faults.set(id, asError(err).message);
-      log.error({ channel: id, err }, "a connection could not be opened");
+      log.error({ channel: id, err, againMs: RETRY_MS }, "a connection could not be opened");
+      this.#unmount(id);
+      this.#retries.set(
+        id,
+        clock.after(RETRY_MS, () => void this.open(id, config)),
+      );
     }
   }
 
   async close(id: ChannelId): Promise<void> {
     const { gateway, clock, log } = this.#parts;
+    this.#retries.get(id)?.cancel();
     const channel = this.#open.get(id);
     this.#open.delete(id);
     // Commands of the last batch that it takes in are still answered in its words.
     if (channel) await closeChannel(channel, { clock, log: log.with({ channel: id }) });
     gateway.closed(id);
+    this.#unmount(id);
+  }
+
+  /** What could not be opened is not tried again: the process ends. */
+  stopTrying(): void {
+    for (const retry of this.#retries.values()) retry.cancel();
+  }
+
+  #unmount(id: ChannelId): void {
     for (const unmount of this.#unmounts.get(id) ?? []) unmount();
     this.#unmounts.delete(id);
   }

@@ -68,3 +68,40 @@ describe("a connection that is closed", () => {
     );
   });
 });
+
+describe("a connection that cannot be opened", () => {
+  it("is tried again until it can, unless it is closed", async () => {
+    const { connections, platform, clock, kind, host } = await setUp((channel) => channel.close());
+    await connections.close("toy");
+    let tries = 0;
+    const failing = new Connections({
+      gateway: opened[0]!.gateway,
+      database: opened[0]!.database,
+      blobs: opened[0]!.blobs,
+      dataFolder: opened[0]!.folder,
+      http: host.http,
+      clock,
+      log: host.log,
+      kind: () => {
+        tries += 1;
+        return tries < 3
+          ? Promise.reject(new Error("the disk is full"))
+          : Promise.resolve(kind as ChannelKind<unknown>); // the toy takes no settings
+      },
+    });
+    await failing.open("toy", TOY);
+    expect(failing.faults.get("toy")).toBe("the disk is full");
+    await clock.advance(30_000);
+    expect([tries, failing.faults.size]).toEqual([2, 1]);
+    await clock.advance(30_000);
+    await platform.say("c1", "hello", { whole: true });
+    await clock.advance(0);
+    expect([platform.textsIn("c1"), failing.faults.size]).toEqual([["heard: hello"], 0]);
+    tries = 0;
+    await failing.close("toy");
+    await failing.open("toy", TOY);
+    await failing.close("toy");
+    await clock.advance(300_000);
+    expect(tries).toBe(1);
+  });
+});

@@ -439,6 +439,18 @@ describe("commands", () => {
     expect(platform.shown.map(({ text, media }) => [text, media])).toEqual([["Stopped.", []]]);
   });
 
+  it("takes back with /stop what waits for its window or its download", async () => {
+    const { platform, clock, asked } = await setUp();
+    platform.files.set("f1", () => bytesOf("OggS not really"));
+    await platform.say("c1", voice("f1"));
+    await platform.say("c1", "/stop");
+    await clock.advance(60_000);
+    expect([platform.textsIn("c1"), asked]).toEqual([["Stopped."], []]);
+    await platform.say("c1", "go on");
+    await clock.advance(1_000);
+    expect(platform.textsIn("c1")[1]).toBe("heard: go on");
+  });
+
   it("gives what was said before /new to the old thread and what follows to the new one", async () => {
     const { platform, clock, asked } = await setUp();
     await platform.say("c1", "before");

@@ -102,6 +102,7 @@ export async function start(options: StartOptions): Promise<number> {
   await aborted(options.stop);
   print("Stopping: running turns may end, the rest is taken up at the next start.");
   watch.close();
+  connections.stopTrying();
   await taken;
   await gateway.stop(config.turns.graceSeconds * 1_000);
   await http.close();

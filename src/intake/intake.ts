@@ -10,7 +10,14 @@ import { say, type SentenceKey } from "../core/sentences.ts";
 import { insertAttachments } from "../store/attachments.ts";
 import { addressOf, chatOf, currentThread, freshThread } from "../store/chats.ts";
 import type { Database } from "../store/database.ts";
-import { hasOpenAlbum, insertEvent, latestIntent, openIntent, type TraceStep } from "../store/inbox.ts";
+import {
+  hasOpenAlbum,
+  insertEvent,
+  latestIntent,
+  openIntent,
+  type TraceStep,
+  withdrawWaiting,
+} from "../store/inbox.ts";
 import { grant, grantOf, useClaimCode } from "../store/people.ts";
 import { insertPieces, unparkChat } from "../store/pieces.ts";
 import type { Queries } from "../store/tables.ts";
@@ -101,7 +108,7 @@ export class Intake {
       case "command":
         return await this.#command(about, verdict.name, verdict.agent);
       case "stop":
-        after.push(() => this.#effects.stop(chat));
+        await this.#stop(about, verdict.agent);
         return;
       case "claim":
         return await this.#claim(about, verdict.code);
@@ -192,16 +199,16 @@ export class Intake {
   }
 
   async #command(about: About, name: CommandName, agent: string): Promise<void> {
-    const { trx, chat, after } = about;
+    const { trx, chat } = about;
     switch (name) {
       case "new":
         await freshThread(trx, chat, agent);
         return await this.#answer(about, "thread.new");
-      case "stop": {
-        const { running } = await status(trx, chat, agent, this.#rules);
-        after.push(() => this.#effects.stop(chat));
-        return await this.#answer(about, running ? "turn.stopped" : "turn.nothing_to_stop");
-      }
+      case "stop":
+        return await this.#answer(
+          about,
+          (await this.#stop(about, agent)) ? "turn.stopped" : "turn.nothing_to_stop",
+        );
       case "status": {
         const found = await status(trx, chat, agent, this.#rules);
         return await this.#answer(about, "status.body", {
@@ -213,6 +220,13 @@ export class Intake {
       case "help":
         return await this.#answer(about, "help.body");
     }
+  }
+
+  /** Ends what runs; where nothing runs yet, what waits for its window or its media is taken back. Whether there was any. */
+  async #stop({ trx, chat, now, after }: About, agent: string): Promise<boolean> {
+    const { running } = await status(trx, chat, agent, this.#rules);
+    after.push(() => this.#effects.stop(chat));
+    return running || (await withdrawWaiting(trx, chat, now)) > 0;
   }
 
   async #claim(about: About, code: string): Promise<void> {

@@ -132,6 +132,29 @@ export async function hasOpenAlbum(
   return item !== undefined;
 }
 
+/** Takes back what waits in a chat and no turn has begun with; gives the number of messages. */
+export async function withdrawWaiting(trx: Queries, chat: ChatId, now: number): Promise<number> {
+  const withdrawn = await trx
+    .updateTable("inbox")
+    .set({
+      state: "withdrawn",
+      why: "stopped before its turn began",
+      payload: "",
+      ended_at: now,
+      trace: withTrace({ at: now, step: "withdrawn" }),
+    })
+    .where("chat_id", "=", chat)
+    .where("state", "=", "waiting")
+    .where("intent", ">", 0)
+    .where(isOpenMessage)
+    .returning("id")
+    .execute();
+  const ids = withdrawn.map((row) => row.id);
+  if (ids.length > 0)
+    await trx.updateTable("attachment").set({ state: "done" }).where("inbox_id", "in", ids).execute();
+  return ids.length;
+}
+
 /** A message that joined nothing opens an intent of its own number. */
 export async function openIntent(trx: Queries, inboxId: number): Promise<void> {
   await trx.updateTable("inbox").set({ intent: inboxId }).where("id", "=", inboxId).execute();
