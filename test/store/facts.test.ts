@@ -10,7 +10,14 @@ import { FileBlobs } from "../../src/store/blobs.ts";
 import { channelState } from "../../src/store/channel-state.ts";
 import { chatOf, currentThread, freshThread } from "../../src/store/chats.ts";
 import type { Database } from "../../src/store/database.ts";
-import { countWaiting, hasOpenAlbum, insertEvent, latestIntent, openIntent } from "../../src/store/inbox.ts";
+import {
+  countWaiting,
+  hasOpenAlbum,
+  insertEvent,
+  latestIntent,
+  openIntent,
+  withdrawWaiting,
+} from "../../src/store/inbox.ts";
 import { allGrants, claimCode, grant, hasOwner, revoke, useClaimCode } from "../../src/store/people.ts";
 import {
   endPiece,
@@ -439,6 +446,7 @@ describe("what is open on SQLite", () => {
     if (claim.kind !== "turn") throw new Error(`the claim is ${claim.kind}`);
     const end = { state: "done", messages: "consumed", error: "", pieces: [], now: NOW } as const;
     await commitTurn(seen, claim.turn, end);
+    await withdrawWaiting(db, chat, NOW);
     const scans: string[] = [];
     for (const { sql, parameters } of queries) {
       const plan = CompiledQuery.raw(`explain query plan ${sql}`, [...parameters]);
