@@ -1,11 +1,12 @@
 // Loaded before Perch in a crash test: ends the process, as a power cut would, right after a commit of the test's choice.
-// PERCH_CRASH_AFTER="3 insert into \"inbox\"": after the third commit of a transaction with such a statement in it.
+// PERCH_CRASH_AFTER="insert into \"inbox\"": after a commit of a transaction with such a statement in it, as soon as the
+// file that PERCH_CRASH_IF names is there.
+import { existsSync } from "node:fs";
 import Database from "better-sqlite3";
 
-const [, count, statement] = /^(\d+) (.+)$/s.exec(process.env.PERCH_CRASH_AFTER ?? "") ?? [];
+const { PERCH_CRASH_AFTER: statement, PERCH_CRASH_IF: armed } = process.env;
 
 if (statement !== undefined) {
-  let left = Number(count);
   let within = false;
   let seen = false;
   const prepare = Database.prototype.prepare;
@@ -22,8 +23,7 @@ if (statement !== undefined) {
           const durable = sql.startsWith(statement) ? !within : /^commit\b/i.test(sql) && seen;
           if (sql.startsWith(statement)) seen = true;
           if (/^(commit|rollback)\b/i.test(sql)) within = false;
-          if (durable) left -= 1;
-          if (durable && left === 0) process.kill(process.pid, "SIGKILL");
+          if (durable && existsSync(armed)) process.kill(process.pid, "SIGKILL");
           return result;
         },
       });

@@ -1,3 +1,4 @@
+import { rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { scaledClock } from "../../src/core/clock.ts";
@@ -54,27 +55,22 @@ export async function crashRun(
   });
   let kills = 0;
   let child: ReturnType<typeof spawnPerch> | undefined;
-  let seen = 0;
-
-  // After how many events a start ends. What was in flight at two crashes is run alone and would rightly be set aside at
-  // a third, so every other start lives until all that was in flight before has got on.
-  const lifeOf = (start: number): number => {
-    if (point.at === "poll" || (point.at === "commit" && point.of.includes("inbox"))) return start + 1;
-    const longLife = point.at === "model" ? 2 * size.chats : size.chats + 1;
-    return start > 0 && start % 2 === 0 ? longLife : 1 + (start % 2);
-  };
+  // What was in flight at two crashes is run alone and would rightly be set aside at a third. So the process ends twice in
+  // a row, and then again only when everything that was said before has been answered.
+  let first: readonly string[] = [];
+  const answered = new Set<string>();
+  const mayEnd = (): boolean => kills < size.kills && first.every((token) => answered.has(token));
+  const armed = join(folder.path, "armed");
+  const arm = (): void => (mayEnd() ? writeFileSync(armed, "") : rmSync(armed, { force: true }));
   const environment = (): Record<string, string> => ({
     TOKEN: telegram.token,
     KEY: "none",
     PERCH_LOG: "warn",
     PERCH_CLOCK: `${RATE}@${origin}`,
-    ...(point.at === "commit" && kills < size.kills
-      ? { PERCH_CRASH_AFTER: `${lifeOf(kills)} ${point.of}` }
-      : {}),
+    ...(point.at === "commit" ? { PERCH_CRASH_AFTER: point.of, PERCH_CRASH_IF: armed } : {}),
   });
   const killNow = (): void => {
-    seen += 1;
-    if (kills < size.kills && seen === lifeOf(kills)) child?.child.kill("SIGKILL");
+    if (mayEnd()) child?.child.kill("SIGKILL");
   };
   if (point.at === "poll")
     telegram.on("pollAnswered", ({ updates }) => (updates.length > 0 ? killNow() : undefined));
@@ -96,24 +92,30 @@ export async function crashRun(
     Array.from({ length: size.each }, (_, n) => `m${person}-${n + 1}`),
   );
 
+  // Each person says the next thing once the last was answered.
+  const spoken = new Map(people.map((person) => [person, 1]));
+  const wasSaid = (token: string): boolean => {
+    const [person = 0, n = 0] = token.slice(1).split("-").map(Number);
+    return n <= (spoken.get(person) ?? 0);
+  };
   const run = { done: false };
   const keepRunning = (async () => {
     while (!run.done) {
-      seen = 0;
+      arm();
       child = spawnPerch({ folder: folder.path, env: environment(), node: ["--import", PRELOAD] });
       const code = await child.ended;
       if (run.done) return;
       if (code !== null) throw new Error(`perch ended by itself with ${code}:\n${child.output()}`);
       kills += 1;
+      if (kills % 2 === 0) first = tokens.filter((token) => wasSaid(token));
     }
   })();
-  // Each person says the next thing once the last was answered.
-  const spoken = new Map(people.map((person) => [person, 1]));
   for (const person of people) say(person, 1);
   const allAnswered = (async () => {
     for (;;) {
       const next = telegram.nextSent(() => true);
-      const answered = new Set(telegram.sent.flatMap((message) => message.text?.match(TOKEN) ?? []));
+      for (const { text } of telegram.sent) for (const token of text?.match(TOKEN) ?? []) answered.add(token);
+      arm();
       for (const [person, n] of spoken) {
         if (n === size.each || !answered.has(`m${person}-${n}`)) continue;
         spoken.set(person, n + 1);
