@@ -74,6 +74,17 @@ describe("a connection that cannot be opened", () => {
     const { connections, platform, clock, kind, host } = await setUp((channel) => channel.close());
     await connections.close("toy");
     let tries = 0;
+    // Opening makes a folder, which takes real time: the test waits for it rather than for the clock.
+    let connected = (): void => {};
+    const isConnected = new Promise<void>((resolve) => (connected = resolve));
+    const telling: ChannelKind<unknown> = {
+      ...kind,
+      open: async (_settings, to) => {
+        const channel = await kind.open({}, to);
+        connected();
+        return channel;
+      },
+    };
     const failing = new Connections({
       gateway: opened[0]!.gateway,
       database: opened[0]!.database,
@@ -84,9 +95,7 @@ describe("a connection that cannot be opened", () => {
       log: host.log,
       kind: () => {
         tries += 1;
-        return tries < 3
-          ? Promise.reject(new Error("the disk is full"))
-          : Promise.resolve(kind as ChannelKind<unknown>); // the toy takes no settings
+        return tries < 3 ? Promise.reject(new Error("the disk is full")) : Promise.resolve(telling);
       },
     });
     await failing.open("toy", TOY);
@@ -94,6 +103,7 @@ describe("a connection that cannot be opened", () => {
     await clock.advance(30_000);
     expect([tries, failing.faults.size]).toEqual([2, 1]);
     await clock.advance(30_000);
+    await isConnected;
     await platform.say("c1", "hello", { whole: true });
     await clock.advance(0);
     expect([platform.textsIn("c1"), failing.faults.size]).toEqual([["heard: hello"], 0]);
