@@ -1,4 +1,4 @@
-import type { Channel, Piece, PieceBody } from "../core/channel.ts";
+import type { Channel, Piece, PieceBody, PlatformId } from "../core/channel.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import { asError, GatewayError } from "../core/errors.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
@@ -72,14 +72,16 @@ export function deliver(by: {
   async function send(open: OpenPiece, channel: Channel): Promise<number | undefined> {
     await markSending(database, open.id);
     const attempt = { number: open.attempts + 1, ...(open.form === "" ? {} : { form: open.form }) };
+    let ids: readonly PlatformId[];
     try {
-      const ids = await cutOffAfter(SEND_MS, (signal) => channel.send(toPiece(open), attempt, signal));
-      await insist(() => endPiece(database, open.id, { state: "sent", ids, now: clock.now() }), writing);
-      return undefined;
+      ids = await cutOffAfter(SEND_MS, (signal) => channel.send(toPiece(open), attempt, signal));
     } catch (thrown) {
       const error = asError(thrown);
       return await insist(() => failed(open, channel, error), writing);
     }
+    // Outside the try: a commit that fails says nothing of a send that the platform has taken.
+    await insist(() => endPiece(database, open.id, { state: "sent", ids, now: clock.now() }), writing);
+    return undefined;
   }
 
   /**
