@@ -2,6 +2,7 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { Api, GrammyError, HttpError } from "grammy";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { manualClock } from "../clock.ts";
 import { startTelegram, type TelegramEmulator } from "./emulator.ts";
 
 const MIRA = { id: 700, firstName: "Mira" };
@@ -103,10 +104,17 @@ describe("faults", () => {
   });
 
   it("holds a call back for a time", async () => {
-    telegram.fault({ method: "sendMessage" }, { kind: "delay", ms: 5 });
+    const clock = manualClock();
+    await telegram.close();
+    telegram = await startTelegram({ clock });
+    telegram.privateChat(MIRA);
+    api = new Api(telegram.token, { apiRoot: telegram.apiRoot });
+    telegram.fault({ method: "sendMessage" }, { kind: "delay", ms: 5_000 });
+    const held = clock.whenTimer(5_000);
     const slow = send("slow");
-    await telegram.nextCall((call) => call.parameters["text"] === "slow");
+    await held;
     await send("fast");
+    await clock.advance(5_000);
     await slow;
     expect(telegram.sent.map((message) => message.text)).toEqual(["fast", "slow"]);
   });
