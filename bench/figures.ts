@@ -41,14 +41,20 @@ export function table(rows: readonly Row[]): string {
       aim === undefined ? "" : isMet(aim, aim.of === "ratio" ? ratio : perch) ? "met" : "MISSED",
     ];
   });
-  const lines = [head, ...cells];
-  const widths = head.map((_, column) => Math.max(...lines.map((line) => line[column]?.length ?? 0)));
+  return columns([head, ...cells], [1, 2, 4]);
+}
+
+/** Lines of cells, one column under the other; `right` are the columns whose cells stand to the right. */
+export function columns(lines: readonly (readonly string[])[], right: readonly number[]): string {
+  const widths = (lines[0] ?? []).map((_, column) =>
+    Math.max(...lines.map((line) => line[column]?.length ?? 0)),
+  );
   return lines
     .map((line) =>
       line
         .map((cell, column) => {
           const width = widths[column] ?? 0;
-          return column === 1 || column === 2 || column === 4 ? cell.padStart(width) : cell.padEnd(width);
+          return right.includes(column) ? cell.padStart(width) : cell.padEnd(width);
         })
         .join("  ")
         .trimEnd(),
@@ -56,10 +62,11 @@ export function table(rows: readonly Row[]): string {
     .join("\n");
 }
 
-function isMet(aim: Aim, value: number): boolean {
-  return "atMost" in aim ? value <= aim.atMost : value >= aim.atLeast;
+/** Three digits that count. */
+export function figure(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
 }
 
-function figure(value: number): string {
-  return value >= 100 ? value.toFixed(0) : value >= 10 ? value.toFixed(1) : value.toFixed(2);
+function isMet(aim: Aim, value: number): boolean {
+  return "atMost" in aim ? value <= aim.atMost : value >= aim.atLeast;
 }

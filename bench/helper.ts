@@ -32,6 +32,10 @@ export class Helper<Asks extends Questions> {
     });
   }
 
+  get pid(): number {
+    return this.#child.pid ?? NaN; // it was started
+  }
+
   async ask<Name extends keyof Asks & string>(
     name: Name,
     ...[about]: Parameters<Asks[Name]>

@@ -3,6 +3,7 @@ import { once } from "node:events";
 import { existsSync, mkdirSync, openSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Helper } from "./helper.ts";
+import { cpuMs, residentMb } from "./proc.ts";
 import type { TelegramQuestions } from "./telegram-process.ts";
 
 export type Kind = "floor" | "perch";
@@ -19,8 +20,6 @@ export type World = {
 // dist/bench/bench is where this file runs.
 const ROOT = join(import.meta.dirname, "../../..");
 const PROMPT = "You are a helpful assistant in a chat. Answer briefly and plainly.";
-/** /proc counts CPU in hundredths of a second on every Linux that Node runs on (USER_HZ). */
-const TICK_MS = 10;
 
 /** A bot that runs in a process of its own and is read through /proc. */
 export class Measured {
@@ -68,17 +67,12 @@ export class Measured {
 
   /** MB that are in memory. */
   memory(): number {
-    const kilobytes = /^VmRSS:\s+(\d+) kB$/m.exec(this.#read("status"))?.[1];
-    return Number(kilobytes) / 1024;
+    return residentMb(this.#pid);
   }
 
-  /** Milliseconds of CPU since it was started, its own and the system's for it. */
+  /** Milliseconds of CPU since it was started. */
   cpuMs(): number {
-    // The second field is the program's name in brackets and may hold spaces; user and system are the 14th and 15th.
-    const fields = this.#read("stat")
-      .replace(/^.*\) /s, "")
-      .split(" ");
-    return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+    return cpuMs(this.#pid);
   }
 
   async stop(): Promise<void> {
@@ -93,8 +87,8 @@ export class Measured {
     this.#child.kill("SIGKILL");
   }
 
-  #read(name: string): string {
-    return readFileSync(`/proc/${this.#child.pid}/${name}`, "utf8");
+  get #pid(): number {
+    return this.#child.pid ?? NaN; // it was started
   }
 }
 

@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { join } from "node:path";
 import type { AgentRunner } from "./core/agent.ts";
 import type { Channel } from "./core/channel.ts";
@@ -9,13 +10,17 @@ import type { ChannelId, ChatId } from "./core/identity.ts";
 import type { Log } from "./core/log.ts";
 import type { Rules } from "./core/rules.ts";
 import { inProcess } from "./dispatch/in-process.ts";
-import { fetchAttachment } from "./intake/attachments.ts";
+import { AttachmentLanes, type AttachmentParts, fetchAttachment } from "./intake/attachments.ts";
 import { Intake } from "./intake/intake.ts";
-import type { MediaLimits } from "./media/take-in.ts";
+import type { MediaLimits } from "./media/limits.ts";
+import type { Programs } from "./media/programs.ts";
+import type { Workshop } from "./media/workshop.ts";
 import { type Deliver, deliver } from "./reply/deliver.ts";
-import { planReply, planWords } from "./reply/plan.ts";
+import { draftOf } from "./reply/draft.ts";
+import { type AnswerSettings, planReply, planWords } from "./reply/plan.ts";
 import type { FileBlobs } from "./store/blobs.ts";
 import type { Database } from "./store/database.ts";
+import type { Workspaces } from "./store/workspace.ts";
 import { openWork, prune, recover, suspects } from "./store/upkeep.ts";
 import { Turns } from "./turns/turns.ts";
 
@@ -25,16 +30,18 @@ const SWEEP_MS = 30_000;
 const KEEP_MS = 30 * 24 * 3_600_000;
 /** A connection that has not closed by then is left behind. */
 const CLOSE_MS = 5_000;
-const FETCHES_AT_ONCE = 8;
 const DELIVERIES_AT_ONCE = 64;
 
 export type GatewayParts = {
   readonly database: Database;
   readonly blobs: FileBlobs;
+  readonly workspaces: Workspaces;
+  readonly workshop: Workshop;
+  readonly programs: Programs;
   readonly runner: AgentRunner;
   readonly rules: Rules;
-  readonly dataFolder: string;
-  readonly media: MediaLimits;
+  readonly media: MediaLimits & { readonly uploadDays: number };
+  readonly answers: AnswerSettings;
   readonly turnsAtOnce: number;
   readonly clock: Clock;
   readonly log: Log;
@@ -55,6 +62,7 @@ export class Gateway {
   readonly #cutOff = new AbortController();
   readonly #dispatcher: Dispatcher;
   readonly #intake: Intake;
+  readonly #lanes = new AttachmentLanes();
   readonly #turns: Turns;
   readonly #deliver: Deliver;
   #rules: Rules;
@@ -69,11 +77,13 @@ export class Gateway {
     const { database, blobs, clock, log } = parts;
     const channel = (id: ChannelId): Channel | undefined => this.#channels.get(id);
     const cutOff = this.#cutOff.signal;
+    setMaxListeners(0, this.#closing.signal); // all attachments that wait listen to it
     this.#parts = parts;
     this.#rules = parts.rules;
     this.#dispatcher = inProcess(
       {
-        fetch: { concurrency: FETCHES_AT_ONCE, run: (key) => this.#fetch(Number(key)) },
+        // Whoever waits costs next to nothing; how much is done at once, the lanes say.
+        fetch: { concurrency: Infinity, run: (key) => this.#fetch(Number(key)) },
         turn: { concurrency: parts.turnsAtOnce, run: (key) => this.#turn(toChat(key)) },
         deliver: { concurrency: DELIVERIES_AT_ONCE, run: (key) => this.#send(toChat(key)) },
       },
@@ -110,16 +120,23 @@ export class Gateway {
       agent: (name) => this.#rules.agents.get(name),
       pieces: {
         answer: (open, chat, { assets }, markdown) => {
-          const outputs = join(parts.dataFolder, "chats", String(chat), "outputs");
+          const outputs = join(parts.workspaces.folderOf(chat), "outputs");
           return planReply(markdown, {
             channel: open,
             roots: assets === undefined ? { outputs } : { outputs, assets },
+            answers: parts.answers,
             blobs,
+            workshop: parts.workshop,
+            imagePixels: parts.media.imagePixels,
+            clock,
             log,
+            signal: cutOff,
           });
         },
         words: (open, text) => planWords(text, open),
+        draft: draftOf,
       },
+      folder: (chat) => parts.workspaces.folderOf(chat),
       cutOff,
     });
     this.#deliver = deliver({ database, channel, clock, log, cutOff });
@@ -149,7 +166,8 @@ export class Gateway {
       if (chats.length + attachments.length === 0) return;
       const many = { chats: chats.length, attachments: attachments.length };
       log.warn(many, "work that was in flight at two crashes is run alone before everything else");
-      for (const attachment of attachments) if (!this.#draining) await this.#fetchOne(attachment);
+      for (const attachment of attachments)
+        if (!this.#draining) await this.#fetchOne(attachment, { alone: true });
       for (const chat of chats) {
         if (this.#draining) return;
         await this.#turns.run(chat);
@@ -193,21 +211,31 @@ export class Gateway {
   }
 
   async #fetch(attachment: number): Promise<void> {
-    if (this.#working) await this.#fetchOne(attachment);
+    if (this.#working) await this.#fetchOne(attachment, { alone: false });
   }
 
-  async #fetchOne(attachment: number): Promise<void> {
-    const { database, blobs, media, clock, log } = this.#parts;
-    const chat = await fetchAttachment(attachment, {
+  async #fetchOne(attachment: number, how: { readonly alone: boolean }): Promise<void> {
+    const { database, blobs, workspaces, workshop, programs, runner, media, clock, log } = this.#parts;
+    const parts: AttachmentParts = {
       database,
       blobs,
+      workspaces,
+      workshop,
+      programs,
       channel: (id) => this.#channels.get(id),
+      agent: (name) => this.#rules.agents.get(name),
+      senses: (agent) => runner.senses(agent),
+      names: (id) => this.#rules.channels.get(id)?.names ?? [],
+      lanes: this.#lanes,
       limits: media,
       clock,
       log,
       closing: this.#closing.signal,
-    });
-    if (chat !== undefined) this.#dispatcher.wake("turn", String(chat), clock.now());
+    };
+    const fetched = await fetchAttachment(attachment, parts, how);
+    if (!fetched) return;
+    for (const further of fetched.further) this.#dispatcher.wake("fetch", String(further), clock.now());
+    this.#dispatcher.wake("turn", String(fetched.chat), clock.now());
   }
 
   async #turn(chat: ChatId): Promise<void> {
@@ -236,13 +264,14 @@ export class Gateway {
   }
 
   async #goOver(): Promise<void> {
-    const { database, clock, log } = this.#parts;
+    const { database, workspaces, media, clock, log } = this.#parts;
     try {
       await this.wakeAll();
       if (clock.now() - this.#prunedAt > 3_600_000) {
         this.#prunedAt = clock.now();
         const rows = await prune(database, clock.now() - KEEP_MS);
-        if (rows > 0) log.debug({ rows }, "rows of long ago were forgotten");
+        const uploads = await workspaces.sweep(clock.now() - media.uploadDays * 24 * 3_600_000);
+        if (rows + uploads > 0) log.debug({ rows, uploads }, "rows and uploads of long ago were forgotten");
       }
     } catch (err) {
       log.error({ err }, "the facts could not be gone over, again soon");

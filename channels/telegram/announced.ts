@@ -1,11 +1,14 @@
 import type { PhotoSize } from "grammy/types";
 import type { MediaKind, TextBlock, Unfetched } from "../../src/core/blocks.ts";
-import { plainName } from "./names.ts";
+import { safeName } from "../../src/core/names.ts";
 
 export type Content = readonly (TextBlock | Unfetched)[];
 
-/** Bot API getFile: bots can download files of up to 20 MB; telegram-bot-api Client.h: 20 << 20. */
-export const MOST_DOWNLOAD_BYTES = 20 * 1024 * 1024;
+/**
+ * Bot API getFile: bots can download files of up to 20 MB. The server counts 20 << 20 (telegram-bot-api Client.h); the
+ * little between the two is left, so that the bound is the one that people are told.
+ */
+export const MOST_DOWNLOAD_BYTES = 20_000_000;
 
 /**
  * What names a file to `fetch`: Telegram's file_id; behind "#" the declared size where it is too large for bots, so
@@ -29,7 +32,7 @@ type TelegramFile = {
 };
 
 export function announced(kind: MediaKind, file: TelegramFile, label?: string): Unfetched {
-  const filename = plainName(file.file_name);
+  const filename = safeName(file.file_name);
   return {
     type: "unfetched",
     kind,

@@ -4,6 +4,7 @@ import type { Channel, ChannelHost, ChannelLimits } from "../../src/core/channel
 import { pause } from "../../src/core/clock.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import type { ChatAddress } from "../../src/core/identity.ts";
+import { MOST_DOWNLOAD_BYTES } from "./announced.ts";
 import { within } from "./deadline.ts";
 import { download } from "./download.ts";
 import { poll } from "./poll.ts";
@@ -13,14 +14,27 @@ import { openLine } from "./transport.ts";
 
 export type TelegramSettings = { readonly token: string; readonly apiRoot: string };
 
-const UPLOAD_BYTES = 50 * 1024 * 1024; // Bot API "Sending files": 50 MB; larger photos go as documents
+const UPLOAD_BYTES = 50 * 1024 * 1024; // Bot API "Sending files": 50 MB, and 10 MB for photos
 
-const LIMITS: ChannelLimits = {
+export const LIMITS: ChannelLimits = {
   // Bot API sendMessage: 1–4096 after entities; the rest is room for the words that mark a text as sent again.
   textLength: 4096 - 96,
   captionLength: 1024, // Bot API sendPhoto: 0–1024 after entities
-  mediaBytes: { image: UPLOAD_BYTES, audio: UPLOAD_BYTES, video: UPLOAD_BYTES, file: UPLOAD_BYTES },
-  albumSize: 10, // Bot API sendMediaGroup: 2–10
+  fileBytes: UPLOAD_BYTES,
+  shows: {
+    image: {
+      types: ["image/jpeg", "image/png", "image/webp"],
+      bytes: 10 * 1024 * 1024,
+      sides: 10_000, // Bot API sendPhoto: width and height together
+      ratio: 20,
+      plain: true,
+    },
+    animation: { types: ["image/gif"], bytes: UPLOAD_BYTES },
+    video: { types: ["video/mp4"], bytes: UPLOAD_BYTES },
+    audio: { types: ["audio/mpeg", "audio/mp4", "audio/x-m4a"], bytes: UPLOAD_BYTES }, // Bot API sendAudio: .MP3, .M4A
+    voice: { types: ["audio/ogg"], bytes: UPLOAD_BYTES },
+  },
+  album: { size: 10, mixes: [["image", "video"], ["file"], ["audio"]] }, // Bot API sendMediaGroup: 2–10
   drafts: false,
 };
 
@@ -46,6 +60,7 @@ export async function openTelegram(settings: TelegramSettings, host: ChannelHost
   return {
     limits: LIMITS,
     render,
+    fetchBytes: MOST_DOWNLOAD_BYTES,
     fetch: (ref, signal) =>
       download(ref, { api, line: sending, files: `${apiRoot}/file/bot${settings.token}/` }, signal),
     send: (piece, attempt, signal) =>

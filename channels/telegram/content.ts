@@ -1,30 +1,42 @@
-import type { Message, Sticker } from "grammy/types";
-import type { TextBlock, Unfetched } from "../../src/core/blocks.ts";
+import type { Location, Message, Poll, Sticker } from "grammy/types";
+import type { Unfetched } from "../../src/core/blocks.ts";
+import { durationWords, oneLine } from "../../src/core/words.ts";
 import { type Content, announced, familyOf, photo, text } from "./announced.ts";
 import { toMarkdown } from "./markdown.ts";
+import { chatName } from "./people.ts";
 import { richContent } from "./rich.ts";
 
 /** What a message, or a reply's copy of one, holds besides whom it answers. */
-type Said = Omit<Partial<Message>, "reply_to_message">;
+export type Said = Omit<Partial<Message>, "reply_to_message">;
 
 /**
  * What a message says: its text or caption as Markdown, then its file as announced; what is neither becomes words that
  * name it. Nothing for service messages; never empty for any other, also of a kind that does not exist yet.
  */
 export function contentOf(message: Said, username: string | undefined): Content {
-  const said =
-    message.text === undefined
-      ? toMarkdown(message.caption ?? "", message.caption_entities, username)
-      : toMarkdown(message.text, message.entities, username);
-  return [...text(said), ...otherThanText(message)];
+  return [...text(saidIn(message, username)), ...otherThanText(message)];
 }
 
 /** A message of whatever kind in a few words: how a reply names what it answers. */
 export function inWords(message: Said): string {
-  const files = otherThanText(message).map((part) =>
-    part.type === "text" ? part.text : `[${part.declared.label ?? part.declared.filename ?? part.kind}]`,
-  );
-  return [message.text ?? message.caption ?? "", ...files].filter((words) => words !== "").join("\n");
+  const others = otherThanText(message).map((part) => {
+    if (part.type === "text") return part.text;
+    // A sticker's picture comes with its words.
+    return message.sticker ? "" : `[${part.declared.label ?? part.declared.filename ?? part.kind}]`;
+  });
+  return [saidIn(message), ...others].filter((words) => words !== "").join("\n");
+}
+
+/** The files of a message, as announced. */
+export function mediaOf(message: Said): readonly Unfetched[] {
+  return otherThanText(message).filter((part) => part.type === "unfetched");
+}
+
+/** Its text or caption as Markdown. */
+function saidIn(message: Said, username?: string): string {
+  return message.text === undefined
+    ? toMarkdown(message.caption ?? "", message.caption_entities, username)
+    : toMarkdown(message.text, message.entities, username);
 }
 
 // The order matters: for older clients a live photo is a photo too, an animation a document, a venue a location.
@@ -39,7 +51,7 @@ function otherThanText(message: Said): Content {
   if (message.audio) return [announced("audio", message.audio)];
   if (message.video) return [announced("video", message.video)];
   if (message.video_note) return [announced("video", message.video_note, "video note")];
-  if (message.sticker) return [sticker(message.sticker)];
+  if (message.sticker) return sticker(message.sticker);
   const words = inBrackets(message);
   if (words !== undefined) return text(words);
   if (message.text !== undefined || message.caption !== undefined) return [];
@@ -48,56 +60,98 @@ function otherThanText(message: Said): Content {
   return text(`[a message of a kind that I cannot read: ${unknown.join(", ").replaceAll("_", " ")}]`);
 }
 
-/** A still one is a picture; what moves cannot be looked at and is told of. */
-function sticker(given: Sticker): Unfetched | TextBlock {
-  const name = ["sticker", given.emoji].filter((part) => part !== undefined).join(" ");
-  if (given.is_animated || given.is_video)
-    return { type: "text", text: `[${name} ${given.is_animated ? "animated" : "video"}]` };
-  return announced("image", { ...given, mime_type: "image/webp" }, name);
+/** A still one is a picture that its words go before; what moves cannot be looked at and is told of. */
+function sticker(given: Sticker): Content {
+  const { emoji, set_name: set, is_animated, is_video } = given;
+  const kind = is_animated ? "animated" : is_video ? "video" : "";
+  const name = ["sticker", emoji ?? "", kind].filter((part) => part !== "").join(" ");
+  const words = text(bracketed(set === undefined ? name : `${name}, from the set “${set}”`));
+  if (kind !== "") return words;
+  return [...words, announced("image", { ...given, mime_type: "image/webp" }, "sticker")];
 }
 
 function inBrackets(message: Said): string | undefined {
   if (message.venue) {
     const { title, address, location } = message.venue;
-    return bracketed("venue", `${title}, ${address}, ${location.latitude}, ${location.longitude}`);
+    return bracketed(`venue ${title}, ${address}, ${coordinates(location)}`);
   }
-  if (message.location) {
-    const { latitude, longitude, live_period } = message.location;
-    return bracketed(live_period === undefined ? "location" : "live location", `${latitude}, ${longitude}`);
-  }
+  if (message.location) return bracketed(locationWords(message.location));
   if (message.contact) {
-    const { first_name, last_name = "", phone_number } = message.contact;
-    return bracketed("contact", `${first_name} ${last_name}, ${phone_number}`.replace(" ,", ","));
+    const { first_name, last_name, phone_number } = message.contact;
+    return bracketed(`contact ${[first_name, last_name ?? ""].join(" ").trim()}, ${phone_number}`);
   }
-  if (message.poll) {
-    const options = message.poll.options.map((option) => option.text).join(" / ");
-    return bracketed("poll:", `${message.poll.question} ${options}`);
-  }
+  if (message.poll) return pollWords(message.poll);
   if (message.checklist) {
-    const tasks = message.checklist.tasks.map(
-      (task) => `\n- [${task.completion_date ? "x" : " "}] ${oneLine(task.text)}`,
+    const { title, tasks } = message.checklist;
+    return listed(
+      `checklist: ${title}`,
+      tasks.map((task) => `[${task.completion_date ? "x" : " "}] ${oneLine(task.text)}`),
     );
-    return bracketed("checklist:", message.checklist.title) + tasks.join("");
   }
-  if (message.dice) return bracketed("dice", `${message.dice.emoji} ${message.dice.value}`);
-  if (message.story) return bracketed("story", `from ${message.story.chat.title ?? "a person"}`);
+  if (message.dice) return bracketed(`dice ${message.dice.emoji} ${message.dice.value}`);
+  if (message.story) return bracketed(`story from ${chatName(message.story.chat)}`);
   if (message.paid_media)
-    return bracketed("paid media", `for ${message.paid_media.star_count} stars, not visible`);
-  if (message.game) return bracketed("game", message.game.title);
-  if (message.invoice) return bracketed("invoice", message.invoice.title);
-  if (message.giveaway) return bracketed("giveaway", `of ${message.giveaway.winner_count} prizes`);
+    return bracketed(`paid media for ${message.paid_media.star_count} stars, not visible`);
+  if (message.game) return bracketed(`game ${message.game.title}: ${message.game.description}`);
+  if (message.invoice) {
+    const { title, description, total_amount, currency } = message.invoice;
+    return bracketed(`invoice ${title}: ${description}, ${total_amount} in the smallest unit of ${currency}`);
+  }
+  if (message.gift) return giftWords(`gift worth ${message.gift.gift.star_count} stars`, message.gift.text);
+  if (message.unique_gift)
+    return giftWords(`gift ${message.unique_gift.gift.name}`, message.unique_gift.text);
+  if (message.giveaway) return bracketed(`giveaway of ${message.giveaway.winner_count} prizes`);
   if (message.giveaway_winners) return "[winners of a giveaway]";
-  if (message.web_app_data) return bracketed("data from a web app:", message.web_app_data.data);
+  if (message.web_app_data) return bracketed(`data from a web app: ${message.web_app_data.data}`);
   return undefined;
 }
 
-function bracketed(what: string, words: string): string {
-  return `[${what} ${oneLine(words)}]`;
+function coordinates({ latitude, longitude }: Location): string {
+  return `${latitude}, ${longitude}`;
 }
 
-/** Without what could end the brackets around it. */
-function oneLine(words: string): string {
-  return words.replaceAll(/[\s[\]]+/g, " ").trim();
+/** For "until it is switched off" Telegram writes this many seconds. */
+const FOR_EVER_SECONDS = 0x7fffffff;
+
+/** Of a live one the first step only: each next one is an edit of the message, and edits begin no turn. */
+function locationWords(location: Location): string {
+  const { horizontal_accuracy: metres, live_period: seconds, heading } = location;
+  return [
+    `${seconds === undefined ? "location" : "live location"} ${coordinates(location)}`,
+    ...(metres === undefined ? [] : [`accurate to ${Math.round(metres)} m`]),
+    ...(heading === undefined ? [] : [`heading ${heading}°`]),
+    ...(seconds === undefined
+      ? []
+      : [`shared ${seconds === FOR_EVER_SECONDS ? "until switched off" : `for ${durationWords(seconds)}`}`]),
+  ].join(", ");
+}
+
+function pollWords(poll: Poll): string {
+  const kind = [
+    poll.type === "quiz" ? "quiz" : "poll",
+    ...(poll.allows_multiple_answers ? ["several answers allowed"] : []),
+    ...(poll.is_closed ? ["closed"] : []),
+  ].join(", ");
+  const options = poll.options.map(({ text: option, voter_count: votes }, at) => {
+    const said = [
+      ...(poll.correct_option_ids?.includes(at) ? ["right"] : []),
+      ...(votes > 0 ? [`${votes} ${votes === 1 ? "vote" : "votes"}`] : []),
+    ].join(", ");
+    return `${oneLine(option)}${said === "" ? "" : ` [${said}]`}`;
+  });
+  return listed(`${kind}: ${poll.question}${poll.description ? ` — ${poll.description}` : ""}`, options);
+}
+
+function giftWords(gift: string, words: string | undefined): string {
+  return bracketed(words === undefined ? gift : `${gift}: ${words}`);
+}
+
+function listed(title: string, lines: readonly string[]): string {
+  return [bracketed(title), ...lines.map((line) => `- ${line}`)].join("\n");
+}
+
+function bracketed(words: string): string {
+  return `[${oneLine(words)}]`;
 }
 
 const ENVELOPE = keys(
@@ -163,7 +217,6 @@ const SERVICE = keys(
   "forum_topic_reopened",
   "general_forum_topic_hidden",
   "general_forum_topic_unhidden",
-  "gift",
   "gift_upgrade_sent",
   "giveaway_completed",
   "giveaway_created",
@@ -190,7 +243,6 @@ const SERVICE = keys(
   "suggested_post_paid",
   "suggested_post_refunded",
   "supergroup_chat_created",
-  "unique_gift",
   "users_shared",
   "video_chat_ended",
   "video_chat_participants_invited",

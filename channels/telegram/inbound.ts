@@ -1,7 +1,9 @@
-import type { Chat, Message, MessageEntity, MessageOrigin, Update, User, UserFromGetMe } from "grammy/types";
-import type { MessageEvent, Place, Quote, Sender } from "../../src/core/events.ts";
-import { contentOf, inWords } from "./content.ts";
+import type { Message, MessageEntity, Update, UserFromGetMe } from "grammy/types";
+import type { MessageEvent, Place, Sender } from "../../src/core/events.ts";
+import { contentOf } from "./content.ts";
 import { isSame } from "./markdown.ts";
+import { chatName, forwardOf, userName } from "./people.ts";
+import { quoteOf, repliedTo } from "./quote.ts";
 
 /** What getMe says of the bot, as far as reading updates needs it. */
 export type BotIdentity = Pick<UserFromGetMe, "id" | "username" | "has_topics_enabled">;
@@ -39,7 +41,7 @@ export function toEvents({ message }: Update, me: BotIdentity): readonly Message
       content,
       addressed: isAddressed(message, me),
       ...(quote ? { quote } : {}),
-      ...(message.forward_origin ? { forward: { from: originName(message.forward_origin) } } : {}),
+      ...(message.forward_origin ? { forward: forwardOf(message.forward_origin) } : {}),
       ...(message.media_group_id === undefined ? {} : { albumId: message.media_group_id }),
     },
   ];
@@ -92,51 +94,6 @@ function isAddressed(message: Message, me: BotIdentity): boolean {
   const forAnother = bot !== undefined && !isSame(bot, me.username);
   if (mentions || (command !== undefined && !forAnother)) return true;
   return !forAnother && repliedTo(message)?.from?.id === me.id;
-}
-
-/** What it answers. In a topic every message "answers" the one that made the topic, which says nothing. */
-function repliedTo(message: Message): Message["reply_to_message"] {
-  const replied = message.reply_to_message;
-  return replied?.forum_topic_created ? undefined : replied;
-}
-
-/** The quoted part is preferred to the whole of what is answered. */
-function quoteOf(message: Message): Quote | undefined {
-  const { quote, external_reply: external, reply_to_story: story } = message;
-  const replied = repliedTo(message);
-  if (replied) {
-    const text = quote?.text ?? inWords(replied);
-    const from = replied.sender_chat ? chatName(replied.sender_chat) : replied.from && userName(replied.from);
-    if (text === "") return undefined;
-    return { text, ...(from === undefined ? {} : { from }), ref: String(replied.message_id) };
-  }
-  if (external) {
-    const text = quote?.text ?? inWords(external);
-    return { text: text === "" ? "[a message of another chat]" : text, from: originName(external.origin) };
-  }
-  if (story) return { text: "[story]", from: chatName(story.chat) };
-  return undefined;
-}
-
-function originName(origin: MessageOrigin): string {
-  switch (origin.type) {
-    case "user":
-      return userName(origin.sender_user);
-    case "hidden_user":
-      return origin.sender_user_name;
-    case "chat":
-      return chatName(origin.sender_chat);
-    case "channel":
-      return chatName(origin.chat);
-  }
-}
-
-function userName({ first_name, last_name }: User): string {
-  return last_name === undefined ? first_name : `${first_name} ${last_name}`;
-}
-
-function chatName(chat: Chat): string {
-  return chat.title ?? [chat.first_name, chat.last_name].filter((part) => part !== undefined).join(" ");
 }
 
 function albumKeys({ place, from, albumId }: MessageEvent): readonly string[] {

@@ -4,17 +4,25 @@ import { Live } from "./live.ts";
 import { readPage } from "./page-files.ts";
 import { render } from "./render.ts";
 import { type Site, answer } from "./routes.ts";
+import { SHOWN } from "./shown.ts";
 import { Transcript } from "./transcript.ts";
 import { Uploads } from "./uploads.ts";
 
 const GB = 1024 ** 3;
 
 // Our own page sets no limits; these keep one entry of the transcript, and what a page holds of it, within reason.
-const LIMITS: ChannelLimits = {
+export const LIMITS: ChannelLimits = {
   textLength: 1_000_000,
   captionLength: 100_000,
-  mediaBytes: { image: GB, audio: GB, video: GB, file: GB },
-  albumSize: 10,
+  fileBytes: GB,
+  shows: {
+    image: { types: SHOWN.image, bytes: GB },
+    animation: { types: SHOWN.image, bytes: GB },
+    video: { types: SHOWN.video, bytes: GB },
+    audio: { types: SHOWN.audio, bytes: GB },
+  },
+  album: { size: 10, mixes: [["image", "animation", "video"], ["file"], ["audio"]] },
+  markup: true,
   drafts: true,
 };
 

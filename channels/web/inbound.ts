@@ -26,7 +26,6 @@ export type UploadedFile = {
 const YOU: Sender = { id: "owner", name: "You" };
 
 const TITLE_LENGTH = 48;
-const NAME_LENGTH = 120;
 
 export function toMessage(submission: Submission, sentAt: string): MessageEvent {
   const text: readonly TextBlock[] =
@@ -75,19 +74,6 @@ export function kindOf(mimeType: string): MediaKind {
   if (mimeType === "image/svg+xml") return "file";
   const family = mimeType.slice(0, mimeType.indexOf("/"));
   return family === "image" || family === "audio" || family === "video" ? family : "file";
-}
-
-/** A name that is no path and shows what it is: no folders, control characters or signs that turn the writing round. */
-export function safeName(declared: string, fallback: string): string {
-  const name = declared
-    .slice(Math.max(declared.lastIndexOf("/"), declared.lastIndexOf("\\")) + 1)
-    .replaceAll(/[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu, "")
-    .trim()
-    .replace(/^\.+$/, "");
-  if (name === "") return fallback;
-  if (name.length <= NAME_LENGTH) return name;
-  const [extension = ""] = /\.[^.]{1,12}$/.exec(name) ?? [];
-  return name.slice(0, NAME_LENGTH - extension.length).replace(/[\ud800-\udbff]$/, "") + extension;
 }
 
 /** "Audio/WebM;codecs=opus" → "audio/webm"; what is no media type is a file of unknown type. */

@@ -30,13 +30,15 @@ export type ShownMedia = {
 };
 
 /** Types that browsers show without running anything that is in them. */
-const INLINE: ReadonlySet<string> = new Set([
-  ...["avif", "bmp", "gif", "jpeg", "png", "webp"].map((type) => `image/${type}`),
-  ...["aac", "flac", "mp4", "mpeg", "ogg", "opus", "wav", "webm", "x-m4a", "x-wav"].map(
+export const SHOWN = {
+  image: ["apng", "avif", "bmp", "gif", "jpeg", "png", "webp"].map((type) => `image/${type}`),
+  audio: ["aac", "flac", "mp4", "mpeg", "ogg", "opus", "wav", "webm", "x-m4a", "x-wav"].map(
     (type) => `audio/${type}`,
   ),
-  ...["mp4", "ogg", "quicktime", "webm"].map((type) => `video/${type}`),
-]);
+  video: ["mp4", "ogg", "quicktime", "webm"].map((type) => `video/${type}`),
+} as const;
+
+const INLINE: ReadonlySet<string> = new Set(Object.values(SHOWN).flat());
 
 export function inline(mimeType: string): boolean {
   return INLINE.has(mimeType);

@@ -1,4 +1,5 @@
-import { type Submission, type UploadedFile, safeMimeType, safeName } from "./inbound.ts";
+import { safeName } from "../../src/core/names.ts";
+import { type Submission, type UploadedFile, safeMimeType } from "./inbound.ts";
 import { MultipartFault, boundaryOf, readMultipart } from "./multipart.ts";
 import type { Upload, Uploads } from "./uploads.ts";
 
@@ -57,7 +58,7 @@ export async function receive(request: Request, chat: string, uploads: Uploads):
       }
       // A form's file field that was left empty.
       if (part.filename === "") continue;
-      const name = safeName(part.filename ?? "", `file ${received.length + 1}`);
+      const name = safeName(part.filename) ?? `file ${received.length + 1}`;
       if (received.length === FILES) {
         refusal = new Refusal(
           413,

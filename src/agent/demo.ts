@@ -6,7 +6,8 @@ import type { Blobs } from "../core/agent.ts";
 import type { ContentBlock, MediaBlock } from "../core/blocks.ts";
 import { hasCode } from "../core/errors.ts";
 import { perchContent } from "./messages.ts";
-import { bytesWords, durationWords, firstWords } from "./words.ts";
+import { bytesWords, durationWords } from "../core/words.ts";
+import { firstWords } from "./words.ts";
 
 /**
  * What answers when no model is configured: it says so, tells what it received and what it remembers, and can send a
@@ -93,7 +94,8 @@ async function beginning({ extract }: MediaBlock, blobs: Blobs): Promise<string>
   if (extract === undefined) return "";
   try {
     const text = Buffer.from(await blobs.read(extract.blob)).toString("utf8");
-    return `; its text begins “${escaped(firstWords(text, 12))}”`;
+    const what = extract.as === "transcript" ? "what is said in it" : "its text";
+    return `; ${what} begins “${escaped(firstWords(text, 12))}”`;
   } catch (error) {
     if (hasCode(error, "blob.missing")) return "; its text is no longer available";
     throw error;
@@ -108,6 +110,7 @@ function measures(block: MediaBlock): readonly string[] {
       ? [`${block.width} × ${block.height} px`]
       : []),
     ...(block.durationSeconds === undefined ? [] : [durationWords(block.durationSeconds)]),
+    ...(block.note === undefined ? [] : [block.note]),
   ];
 }
 

@@ -1,47 +1,40 @@
-import { HumanMessage, type ContentBlock as ModelBlock } from "@langchain/core/messages";
-import type { AgentTurn, Blobs } from "../core/agent.ts";
+import { HumanMessage } from "@langchain/core/messages";
+import type { AgentTurn, Blobs, Senses } from "../core/agent.ts";
 import type { MediaBlock } from "../core/blocks.ts";
-import { frame } from "./harness/frame.ts";
-import { mediaWords } from "./words.ts";
+import { type Part, partsOf } from "./harness/medium.ts";
+import { IMAGES, type Shapes } from "./harness/shapes.ts";
 
 /**
- * A turn for a graph that knows nothing of blobs: standard content blocks with their bytes. Documents whose text was
- * taken out come as that text, which every model reads; PDF comes as it is, because models see its pages.
- * @throws GatewayError "blob.missing".
+ * A turn for a graph that knows nothing of blobs: standard content blocks with their bytes, for pictures, PDF and sound
+ * that its model takes; the text of documents and transcripts; words for the rest.
  */
 export async function asStandardBlocks(
   id: string,
   { content, sentAt }: Pick<AgentTurn, "content" | "sentAt">,
-  blobs: Blobs,
+  { blobs, senses }: { readonly blobs: Blobs; readonly senses: Senses },
 ): Promise<HumanMessage> {
-  const blocks = await Promise.all(
-    content.map(async (block): Promise<readonly ModelBlock.Standard[]> => {
-      if (block.type === "text") return [text(block.text)];
-      const caption = block.caption === undefined ? [] : [text(block.caption)];
-      return [text(`[${mediaWords(block)}]`), await whole(block, blobs), ...caption];
-    }),
-  );
+  const room = { characters: Infinity, bytes: Infinity };
+  const parts: Part[] = [];
+  for (const block of content) {
+    if (block.type === "text") parts.push({ block });
+    else {
+      const shapes = standard(senses, block);
+      parts.push(...(await partsOf(block, { shapes, blobs, paths: false, hidden: nothing, room })));
+    }
+  }
   return new HumanMessage({
     id,
-    contentBlocks: blocks.flat(),
+    contentBlocks: parts.map(({ block }) => block),
     additional_kwargs: { perch: { content, sentAt } },
   });
 }
 
-async function whole(block: MediaBlock, blobs: Blobs): Promise<ModelBlock.Standard> {
-  if (block.extract !== undefined && block.mimeType !== "application/pdf") {
-    const extract = await blobs.read(block.extract.blob);
-    return text(frame(block.filename ?? block.type, Buffer.from(extract).toString("utf8")));
-  }
-  const data = Buffer.from(await blobs.read(block.blob)).toString("base64");
-  return {
-    type: block.type,
-    mimeType: block.mimeType,
-    data,
-    ...(block.type === "file" ? { metadata: { filename: block.filename ?? "file" } } : {}),
-  };
+/** Sound keeps its type: what the graph's model takes is known to the graph alone. */
+function standard({ images, pdf, audio }: Senses, { type, mimeType }: MediaBlock): Shapes {
+  const sound = audio && type === "audio" ? [[mimeType, mimeType] as const] : [];
+  return { images: images ? IMAGES : new Set(), pdf, audio: new Map(sound), imageUrls: false };
 }
 
-function text(words: string): ModelBlock.Text {
-  return { type: "text", text: words };
+function nothing(): boolean {
+  return false;
 }

@@ -1,5 +1,5 @@
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import type { ContentBlock } from "../core/blocks.ts";
+import type { BlobRef, ContentBlock } from "../core/blocks.ts";
 import { mediaWords } from "./words.ts";
 
 /** What a person sent in one turn, as it stands in a thread: references to media, never bytes. */
@@ -7,13 +7,18 @@ export type PerchContent = {
   readonly content: readonly ContentBlock[];
   /** ISO 8601. */
   readonly sentAt: string;
+  /** Bytes of its media that a model refused, by the model's key: that model is not sent them again. */
+  readonly refused?: Readonly<Record<string, readonly BlobRef[]>>;
 };
 
-/** The message that enters the thread. Its plain content is the text and one line of words for each medium. */
-export function humanMessage(id: string, { content, sentAt }: PerchContent): HumanMessage {
+/**
+ * The message that enters the thread. Its plain content is the text and one line of words for each medium, which is
+ * what the model sees of it later; with `paths` where the agent can open them.
+ */
+export function humanMessage(id: string, { content, sentAt }: PerchContent, paths: boolean): HumanMessage {
   return new HumanMessage({
     id,
-    content: content.map(shortWords).join("\n"),
+    content: content.map((block) => shortWords(block, paths)).join("\n"),
     additional_kwargs: { perch: { content, sentAt } },
   });
 }
@@ -22,11 +27,25 @@ export function humanMessage(id: string, { content, sentAt }: PerchContent): Hum
 export function perchContent(message: BaseMessage): PerchContent | undefined {
   const perch = message.additional_kwargs["perch"];
   if (typeof perch !== "object" || perch === null || !("content" in perch)) return undefined;
-  return perch as PerchContent; // written by humanMessage alone
+  return perch as PerchContent; // written by this file alone
 }
 
-function shortWords(block: ContentBlock): string {
+/** The same message, with what a model has refused of it; the same id, so that it takes the other's place. */
+export function withRefused(message: BaseMessage, model: string, blobs: readonly BlobRef[]): HumanMessage {
+  const perch = perchContent(message);
+  return new HumanMessage({
+    ...(message.id === undefined ? {} : { id: message.id }),
+    content: message.content,
+    response_metadata: message.response_metadata,
+    additional_kwargs: {
+      ...message.additional_kwargs,
+      perch: { ...perch, refused: { ...perch?.refused, [model]: blobs } },
+    },
+  });
+}
+
+function shortWords(block: ContentBlock, paths: boolean): string {
   if (block.type === "text") return block.text;
-  const words = `[${mediaWords(block)}]`;
+  const words = `[${mediaWords(block, { paths })}]`;
   return block.caption === undefined ? words : `${words}\n${block.caption}`;
 }

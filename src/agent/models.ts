@@ -9,7 +9,7 @@ const MAX_RETRIES = 2;
 const TIMEOUT_MS = 300_000;
 
 /** Versions that fit the @langchain/core in package.json. */
-const PACKAGES: Readonly<Record<string, string>> = {
+export const PACKAGES: Readonly<Record<string, string>> = {
   "@langchain/anthropic": "1.5.11",
   "@langchain/google-genai": "2.3.2",
   "@langchain/ollama": "1.3.0",
@@ -34,7 +34,7 @@ const PROVIDERS: Readonly<Record<string, Loader>> = {
   },
 
   async anthropic(choice) {
-    const { ChatAnthropic } = await load("@langchain/anthropic", () => import("@langchain/anthropic"));
+    const { ChatAnthropic } = await loadPackage("@langchain/anthropic", () => import("@langchain/anthropic"));
     return new ChatAnthropic({
       model: choice.name,
       apiKey: choice.apiKey ?? needKey(choice),
@@ -46,8 +46,11 @@ const PROVIDERS: Readonly<Record<string, Loader>> = {
   },
 
   async "google-genai"(choice) {
-    const { ChatGoogleGenerativeAI } = await loadUntyped("@langchain/google-genai");
-    return construct(ChatGoogleGenerativeAI, {
+    const { ChatGoogleGenerativeAI } = await loadPackage(
+      "@langchain/google-genai",
+      () => import("@langchain/google-genai"),
+    );
+    return new ChatGoogleGenerativeAI({
       model: choice.name,
       apiKey: choice.apiKey ?? needKey(choice),
       maxRetries: MAX_RETRIES,
@@ -56,8 +59,8 @@ const PROVIDERS: Readonly<Record<string, Loader>> = {
   },
 
   async ollama(choice) {
-    const { ChatOllama } = await loadUntyped("@langchain/ollama");
-    return construct(ChatOllama, {
+    const { ChatOllama } = await loadPackage("@langchain/ollama", () => import("@langchain/ollama"));
+    return new ChatOllama({
       model: choice.name,
       maxRetries: MAX_RETRIES,
       ...(choice.baseUrl === undefined ? {} : { baseUrl: choice.baseUrl }),
@@ -97,29 +100,23 @@ function needKey({ provider }: ModelChoice): never {
   );
 }
 
-async function load<Module>(name: string, importing: () => Promise<Module>): Promise<Module> {
+/**
+ * A package that an operator installs when an agent needs it.
+ * @throws GatewayError "model.missing_package" with how to install it.
+ */
+export async function loadPackage<Module>(name: string, importing: () => Promise<Module>): Promise<Module> {
   try {
     return await importing();
   } catch (error) {
-    const { code, message } = asError(error) as NodeJS.ErrnoException;
+    const { code, message } = asError(error) as NodeJS.ErrnoException; // where it has a code, it is Node's
     if (code !== "ERR_MODULE_NOT_FOUND" || !message.includes(name)) throw error;
+    const version = PACKAGES[name];
     throw new GatewayError(
       "model.missing_package",
-      `the package ${name} is not installed; run: npm install ${name}@${PACKAGES[name]}`,
+      `the package ${name} is not installed; run: npm install ${name}${version === undefined ? "" : `@${version}`}`,
       { cause: error },
     );
   }
-}
-
-/** For packages that are not installed here, so that their types are not known. */
-function loadUntyped(name: string): Promise<Readonly<Record<string, unknown>>> {
-  return load(name, () => import(name) as Promise<Readonly<Record<string, unknown>>>); // a module is such an object
-}
-
-function construct(model: unknown, fields: Readonly<Record<string, unknown>>): BaseChatModel {
-  // The exported class of a LangChain integration, as its documentation says.
-  const Model = model as new (fields: Readonly<Record<string, unknown>>) => BaseChatModel;
-  return new Model(fields);
 }
 
 /** How many letters must be typed, deleted or changed to make one word of the other. */

@@ -1,31 +1,41 @@
+import { setMaxListeners } from "node:events";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { AgentAnswer, AgentTurn, Blobs } from "../core/agent.ts";
 import { GatewayError } from "../core/errors.ts";
+import type { BuiltAgent } from "./build.ts";
 import { asStandardBlocks } from "./graph-message.ts";
 import type { ThreadGraph } from "./graph.ts";
 import { missingResults } from "./harness/repair.ts";
 import { humanMessage, perchContent } from "./messages.ts";
+import { withTurn } from "./turn-config.ts";
+import { nameOf } from "./words.ts";
 
 // Supersteps, not seconds: the turn's time is the real limit, this one ends a graph that runs in a circle.
 const STEPS = 200;
 
 /** See `AgentRunner.run`. */
 export async function runTurn(
-  graph: ThreadGraph,
+  { graph, senses, files }: BuiltAgent,
   blobs: Blobs,
   turn: AgentTurn,
   signal: AbortSignal,
 ): Promise<AgentAnswer> {
-  const config = { configurable: { thread_id: turn.thread, hold: turn.hold } };
+  const config = {
+    configurable: withTurn({ thread_id: turn.thread, hold: turn.hold }, { folder: turn.folder }),
+  };
+  // LangGraph leaves a listener for each step; the signal lives as long as the turn.
+  setMaxListeners(0, signal);
   try {
     const before = messagesOf((await graph.getState(config)).values);
     const earlier = before.findLast((message) => isCopy(message, turn.messageId));
     const answered = earlier?.id === undefined ? undefined : answerTo(earlier.id, before);
-    if (answered) return { markdown: answered, replayed: true };
+    if (answered) return { markdown: answered, replayed: true, refused: refusedOf(earlier) };
 
     const id = idFor(turn.messageId, before);
     const human =
-      turn.agent.graph === undefined ? humanMessage(id, turn) : await asStandardBlocks(id, turn, blobs);
+      turn.agent.graph === undefined
+        ? humanMessage(id, turn, files)
+        : await asStandardBlocks(id, turn, { blobs, senses });
     // A run that was cut off may have left calls without results, which no provider takes.
     const input = { messages: [...missingResults(before), human] };
     // One checkpoint at the end of the turn; what a crash loses is run again from the inbox.
@@ -35,7 +45,8 @@ export async function runTurn(
       : messagesOf(await graph.invoke(input, options));
     signal.throwIfAborted();
     const markdown = answerTo(id, after);
-    if (markdown) return { markdown, replayed: false };
+    const asked = after.find((message) => message.id === id);
+    if (markdown) return { markdown, replayed: false, refused: refusedOf(asked) };
     throw new GatewayError("model.failed", `agent "${turn.agent.name}" ended its turn without any text`);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
@@ -88,6 +99,18 @@ function answerTo(id: string, messages: readonly BaseMessage[]): string | undefi
     .findLast((message) => AIMessage.isInstance(message));
   if (said === undefined || (said.tool_calls?.length ?? 0) > 0) return undefined;
   return said.text.trim() === "" ? undefined : said.text;
+}
+
+/** Names of the media of a message that a model refused; the harness has written them down beside it. */
+function refusedOf(message: BaseMessage | undefined): readonly string[] {
+  const { content = [], refused = {} } = (message && perchContent(message)) ?? {};
+  const blobs = new Set(Object.values(refused).flat());
+  const names = content.flatMap((block) => {
+    if (block.type === "text") return [];
+    const own = [block.blob, ...(block.stills ?? []).map(({ blob }) => blob)];
+    return own.some((blob) => blobs.has(blob)) ? [nameOf(block)] : [];
+  });
+  return [...new Set(names)];
 }
 
 /**

@@ -1,31 +1,33 @@
 import type { MediaBlock } from "../core/blocks.ts";
+import { bytesWords, durationWords, inQuotes } from "../core/words.ts";
 
-/** One line that says what a medium is, for a thread, for a model that cannot see it, and for the demo agent. */
-export function mediaWords(block: MediaBlock): string {
+/**
+ * One line that says what a medium is, for a thread and for a model, whether it is shown the medium or not. The path is
+ * only told where the agent has tools that can open it.
+ */
+export function mediaWords(block: MediaBlock, { paths }: { readonly paths: boolean }): string {
   return [
     // A quote in the name must not end it.
-    `${block.type}${block.filename === undefined ? "" : ` ${JSON.stringify(block.filename)}`}`,
+    `${block.quoted ? "quoted " : ""}${block.type}${block.filename === undefined ? "" : ` ${inQuotes(block.filename)}`}`,
     block.mimeType,
     ...(block.width !== undefined && block.height !== undefined
       ? [`${block.width} × ${block.height} px`]
       : []),
     ...(block.durationSeconds === undefined ? [] : [durationWords(block.durationSeconds)]),
     bytesWords(block.bytes),
+    ...(block.note === undefined ? [] : [block.note]),
+    ...(paths && block.path !== undefined ? [`at ${pathWords(block.path)}`] : []),
   ].join(", ");
 }
 
-/** "812 bytes", "52 KB", "3.4 MB". */
-export function bytesWords(bytes: number): string {
-  if (bytes < 1000) return `${bytes} bytes`;
-  if (bytes < 999_500) return `${Math.round(bytes / 1000)} KB`;
-  return `${(bytes / 1_000_000).toFixed(1)} MB`;
+/** A path as it is where it can be told from the words around it, else in quotes. */
+export function pathWords(path: string): string {
+  return /^[\p{L}\p{N}_./-]+$/u.test(path) ? path : inQuotes(path);
 }
 
-/** "9 s", "2 min 05 s". */
-export function durationWords(seconds: number): string {
-  const whole = Math.round(seconds);
-  if (whole < 60) return `${whole} s`;
-  return `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, "0")} s`;
+/** How a sentence names a medium. */
+export function nameOf({ type, filename }: MediaBlock): string {
+  return filename ?? `the ${type}`;
 }
 
 /** The first `count` words in one line, with an ellipsis where something was left out. */

@@ -1,15 +1,16 @@
-import { readdirSync } from "node:fs";
+import { existsSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 import type { ChannelKind } from "../core/channel.ts";
 
 // From dist/src/cli and from src/cli alike: the channels stand two folders up.
 const FOLDER = join(import.meta.dirname, "../../channels");
 
-/** The channel kinds that there are: a folder under channels/ each, loaded when it is first named. */
+/** The channel kinds that there are: a folder under channels/ with an index each, loaded when it is first named. */
 export const kinds = {
   names: readdirSync(FOLDER, { withFileTypes: true })
     .filter((entry) => entry.isDirectory())
     .map((entry) => entry.name)
+    .filter((name) => ["index.ts", "index.js"].some((index) => existsSync(join(FOLDER, name, index))))
     .toSorted(),
   async load(kind: string): Promise<ChannelKind<unknown> | undefined> {
     if (!kinds.names.includes(kind)) return undefined;

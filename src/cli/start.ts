@@ -15,6 +15,9 @@ import { Gateway } from "../gateway.ts";
 import { type Health, startHttp } from "../http/server.ts";
 import { FileBlobs } from "../store/blobs.ts";
 import { openSqlite } from "../store/sqlite.ts";
+import { Workspaces } from "../store/workspace.ts";
+import { inChildren } from "../media/children.ts";
+import { programsOn } from "../media/programs.ts";
 import { lockFolder } from "../store/lock.ts";
 import { claimCode, hasOwner } from "../store/people.ts";
 import { threadStore } from "../store/threads.ts";
@@ -56,6 +59,14 @@ export async function start(options: StartOptions): Promise<number> {
   const lock = lockFolder(dataFolder, clock.now());
   const database = await openSqlite(join(dataFolder, "perch.db"));
   const blobs = new FileBlobs(join(dataFolder, "blobs"));
+  const workshop = inChildren({
+    entry: new URL("../media/worker.js", import.meta.url),
+    blobsFolder: join(dataFolder, "blobs"),
+    workSeconds: config.media.workSeconds,
+    path: options.env["PATH"],
+    clock,
+    log,
+  });
   const gateway = new Gateway({
     database,
     blobs,
@@ -66,9 +77,12 @@ export async function start(options: StartOptions): Promise<number> {
         return new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: limits.mediaTurns });
       },
     }),
+    workspaces: new Workspaces(join(dataFolder, "chats"), blobs),
+    workshop,
+    programs: await programsOn(options.env),
     rules: withDemo(config.rules),
-    dataFolder,
     media: config.media,
+    answers: config.answers,
     turnsAtOnce: config.turns.concurrent,
     clock,
     log,
@@ -105,6 +119,7 @@ export async function start(options: StartOptions): Promise<number> {
   connections.stopTrying();
   await taken;
   await gateway.stop(config.turns.graceSeconds * 1_000);
+  workshop.close();
   await http.close();
   await database.close();
   lock.release();
@@ -178,8 +193,8 @@ export async function start(options: StartOptions): Promise<number> {
 }
 
 /** What running work was begun with and keeps until the process ends, by the keys of perch.yaml. */
-function readOnce({ dataFolder, http, media, turns }: Config): Readonly<Record<string, unknown>> {
-  return { "data.folder": dataFolder, http, media, "turns.concurrent": turns.concurrent };
+function readOnce({ dataFolder, http, media, answers, turns }: Config): Readonly<Record<string, unknown>> {
+  return { "data.folder": dataFolder, http, media, answers, "turns.concurrent": turns.concurrent };
 }
 
 /** The demo has a picture of its own to send, where the operator gives it no folder. */

@@ -30,8 +30,12 @@ export async function why(options: CommandOptions, words: readonly string[]): Pr
       .map(([key, value]) => `${key}: ${String(value)}`);
     print(`${after}  ${step}${rest.length === 0 ? "" : ` (${rest.join(", ")})`}`);
   }
-  for (const { outcome, attempts } of story.attachments) {
-    print(`  attachment: ${outcome === "" ? "being fetched" : outcome}, ${tries(attempts)}`);
+  for (const { quoted, state, outcome, notice, attempts } of story.attachments) {
+    const became = outcome === "" ? (state === "waiting" ? "being fetched" : "taken back") : outcome;
+    const told = notice === "" ? "" : ` (${notice})`;
+    // What was only listened to counts no try: it cannot end the process.
+    const counted = attempts === 0 ? "" : `, ${tries(attempts)}`;
+    print(`  ${quoted ? "quoted attachment" : "attachment"}: ${became}${told}${counted}`);
   }
   for (const { id, state, attempts, error } of story.pieces) {
     print(`  piece ${id}: ${state}, ${tries(attempts)}${error === "" ? "" : `, ${error}`}`);

@@ -1,7 +1,7 @@
 import { readdir, readFile, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 
-import type { AgentDefinition, ModelChoice } from "../core/agent.ts";
+import type { AgentDefinition, ModelChoice, Transcriber } from "../core/agent.ts";
 import { check } from "./check.ts";
 import { suggestion } from "./faults.ts";
 import type { Fault } from "./faults.ts";
@@ -152,7 +152,7 @@ async function loadAgent(name: string, path: string, options: AgentsFolder): Pro
   const checked = check(agentSchema, source.value ?? {}, source);
   if (!checked.ok) return { faults: [...faults, ...checked.faults] };
 
-  const { model, baseUrl, apiKey, graph, assets, limits } = checked.value;
+  const { model, baseUrl, apiKey, graph, assets, transcriber, files, senses, limits } = checked.value;
   const choice = source.spoiledUnder(["model"]) ? DEMO : modelChoice(model, source);
   if ("problem" in choice) faults.push(choice);
   for (const [key, written, kind] of [
@@ -190,9 +190,20 @@ async function loadAgent(name: string, path: string, options: AgentsFolder): Pro
         },
     ...(graph === undefined ? {} : { graph: resolve(folder, graph) }),
     ...(assets === undefined ? {} : { assets: resolve(folder, assets) }),
+    ...(transcriber === undefined ? {} : { transcriber: withUsualKey(transcriber, options.lookup) }),
+    files,
+    ...(senses === undefined ? {} : { senses }),
     limits: { turnSeconds: options.turnSeconds, ...limits },
   };
   return { agent, faults, ...(lacking ? { note: { agent: name, wanted: model, set: [usual] } } : {}) };
+}
+
+/** OpenAI's own server wants the key that its models want; others are told theirs. */
+function withUsualKey(transcriber: Transcriber, lookup: Lookup): Transcriber {
+  if (transcriber.use !== "openai" || transcriber.apiKey !== undefined) return transcriber;
+  const key =
+    new URL(transcriber.baseUrl).hostname === "api.openai.com" ? lookup("OPENAI_API_KEY") : undefined;
+  return key === undefined ? transcriber : { ...transcriber, apiKey: key };
 }
 
 /** `undefined` where front matter begins and does not end. */

@@ -179,7 +179,7 @@ function rulesOf(
   defaultAgent: string,
   kindOwner: string | undefined,
 ): ChannelRules {
-  const { allow, deny, open, strangers, chats } = settings;
+  const { allow, deny, open, strangers, names, chats } = settings;
   const owner = settings.owner ?? kindOwner;
   return {
     ...(owner === undefined ? {} : { owner }),
@@ -188,6 +188,7 @@ function rulesOf(
     open,
     strangers,
     agent: settings.agent ?? defaultAgent,
+    names,
     chats,
   };
 }

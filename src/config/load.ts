@@ -28,6 +28,7 @@ export type Config = {
   readonly http: RootSettings["http"];
   readonly turns: RootSettings["turns"];
   readonly media: RootSettings["media"];
+  readonly answers: RootSettings["answers"];
   readonly rules: Rules;
   readonly channels: ReadonlyMap<ChannelId, ChannelConfig>;
   readonly notes: readonly ModelNote[];
@@ -104,7 +105,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadResult> {
   const all = [...faults.toSorted(byLine), ...dotenv.faults, ...agents.faults];
   if (all.length > 0) return { ok: false, faults: all, files };
 
-  const { data, http, turns, media } = root.settings;
+  const { data, http, turns, media, answers } = root.settings;
   return {
     ok: true,
     config: {
@@ -114,6 +115,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadResult> {
       http,
       turns,
       media,
+      answers,
       rules: { channels: channels.rules, agents: agents.agents },
       channels: channels.channels,
       notes: agents.notes,

@@ -49,6 +49,12 @@ export const channelSchema = z.strictObject({
     .default("silent")
     .describe("What others get: nothing, or one sentence."),
   agent: agent.exactOptional(),
+  names: z
+    .array(z.string().regex(/\p{L}|\p{N}/u, "a name is words that can be said; Write one such as perch"))
+    .default([])
+    .describe(
+      "What people call the agent aloud: in a group, voice notes with such a word in them are answered.",
+    ),
   chats: z
     .record(idText, chat)
     .default({})
@@ -108,6 +114,51 @@ export const rootSchema = z.strictObject({
       videoBytes: bytes(100_000_000),
       fetchSeconds: z.int().min(1).max(3600).default(120).describe("A download may take so long."),
       stallSeconds: z.int().min(1).max(600).default(20).describe("A download may be silent for so long."),
+      workSeconds: z.int().min(1).max(3600).default(60).describe("Reading one file may take so long."),
+      imagePixels: z
+        .int()
+        .min(1)
+        .max(500_000_000)
+        .default(50_000_000)
+        .describe("Pixels that a picture may declare before anything of it is decoded."),
+      pdfPages: z
+        .int()
+        .min(0)
+        .max(100)
+        .default(8)
+        .describe("Pages of a scanned PDF that a model which sees pictures is shown."),
+      audioSeconds: z
+        .int()
+        .min(1)
+        .max(36_000)
+        .default(1_800)
+        .describe("The longest sound that is listened to."),
+      uploadDays: z
+        .int()
+        .min(1)
+        .max(3_650)
+        .default(30)
+        .describe("Days for which the original files that people sent are kept for the agent."),
+    })
+    .prefault({}),
+  answers: z
+    .strictObject({
+      mediaHosts: z
+        .array(
+          z
+            .string()
+            .regex(
+              /^[a-z0-9.-]+$/,
+              "a host is a name such as files.example.org; Leave out https:// and paths",
+            ),
+        )
+        .default([])
+        .describe("Hosts whose pictures and files in an answer are fetched and attached; others stay links."),
+      fileOverCharacters: z
+        .int()
+        .min(1_000)
+        .exactOptional()
+        .describe("An answer longer than this goes out as a .md file."),
     })
     .prefault({}),
 });
@@ -122,11 +173,43 @@ export const agentSchema = z.strictObject({
   apiKey: z.string().exactOptional(),
   graph: z.string().min(1).exactOptional(),
   assets: z.string().min(1).exactOptional(),
+  transcriber: z
+    .discriminatedUnion("use", [
+      z.strictObject({
+        use: z.literal("openai"),
+        model: z.string().min(1).default("whisper-1"),
+        baseUrl: z.url({ protocol: /^https?$/ }).default("https://api.openai.com/v1"),
+        apiKey: z.string().min(1).exactOptional(),
+        language: z
+          .string()
+          .regex(/^[a-z]{2}$/, "a language is two letters; Write one such as de")
+          .exactOptional(),
+      }),
+      z.strictObject({
+        use: z.literal("command"),
+        command: z
+          .tuple([z.string().min(1)], z.string())
+          .refine(
+            (words) => words.some((word) => word.includes("{file}")),
+            'a command has to be told where the sound is; Put "{file}" among its arguments',
+          ),
+      }),
+    ])
+    .exactOptional(),
+  files: z.boolean().default(true),
+  // Over our own table of models.
+  senses: z
+    .strictObject({
+      images: z.boolean().exactOptional(),
+      pdf: z.boolean().exactOptional(),
+      audio: z.boolean().exactOptional(),
+    })
+    .exactOptional(),
   limits: z
     .strictObject({
       messages: z.int().min(1).default(100),
-      // About 25,000 tokens, which leaves room for an answer in a model of 32,000.
-      characters: z.int().min(1000).default(100_000),
+      // A document of 100 KB whole; about 25,000 tokens, which leaves room for an answer in a model of 32,000.
+      characters: z.int().min(1000).default(102_400),
       mediaTurns: z.int().min(0).default(3),
       // Without it `turns.timeoutSeconds` holds.
       turnSeconds: z.int().min(1).max(86_400).exactOptional(),

@@ -11,8 +11,30 @@ export type AgentDefinition = {
   readonly graph?: string;
   /** Absolute path of a folder that the agent may send files from, read only. */
   readonly assets?: string;
+  /** Who writes down what is said in voice notes and videos; without one the model hears them itself, if it can. */
+  readonly transcriber?: Transcriber;
+  /** Whether the agent may read what people sent, and write files, in the folder of its chat. */
+  readonly files: boolean;
+  /** What the operator knows of the model better than our table. */
+  readonly senses?: Partial<Senses>;
   readonly limits: AgentLimits;
 };
+
+/** What a model takes as it is. */
+export type Senses = { readonly images: boolean; readonly pdf: boolean; readonly audio: boolean };
+
+export type Transcriber =
+  /** Any server with OpenAI's `/audio/transcriptions`; `baseUrl` ends before that. */
+  | {
+      readonly use: "openai";
+      readonly model: string;
+      readonly baseUrl: string;
+      readonly apiKey?: string;
+      /** ISO 639-1, where it is always the same. */
+      readonly language?: string;
+    }
+  /** A program of this machine, run without a shell; "{file}" among its arguments stands for the sound. */
+  | { readonly use: "command"; readonly command: readonly [string, ...string[]] };
 
 export type AgentLimits = {
   /** A turn that takes longer is ended with one sentence to the chat. */
@@ -44,6 +66,8 @@ export type AgentTurn = {
   readonly content: readonly ContentBlock[];
   /** ISO 8601. */
   readonly sentAt: string;
+  /** Absolute path of the chat's folder, for `uploads`, `workspace` and `outputs`; made when something is put there. */
+  readonly folder: string;
   /** Called with the whole assistant text so far, never with reasoning or tool output. */
   readonly onText?: (text: string) => void;
 };
@@ -53,12 +77,16 @@ export type AgentAnswer = {
   readonly markdown: string;
   /** The answer stood in the thread already; no model was asked. */
   readonly replayed: boolean;
+  /** Names of media that the provider refused and that were answered without; told to the person once. */
+  readonly refused: readonly string[];
 };
 
 /** The port that `turns` calls and `src/agent` implements. */
 export type AgentRunner = {
   /** Begins to load what a turn of this agent takes, so that a message's window is used for it. Never throws. */
   prepare(agent: AgentDefinition): void;
+  /** What this agent's model takes as it is. An agent that cannot be built takes nothing. Never rejects. */
+  senses(agent: AgentDefinition): Promise<Senses>;
   /** @throws GatewayError "model.*", "agent.invalid" or "store.hold_lost"; an abort rejects with the signal's reason. */
   run(turn: AgentTurn, signal: AbortSignal): Promise<AgentAnswer>;
 };

@@ -22,8 +22,42 @@ export type MediaBlock = {
   readonly durationSeconds?: number;
   readonly width?: number;
   readonly height?: number;
-  /** UTF-8 text taken out of a document, itself a blob, so that no thread row holds file contents. */
-  readonly extract?: { readonly blob: BlobRef; readonly bytes: number; readonly shortened?: true };
+  /** Where the agent's file tools find the original: "/uploads/report.pdf". */
+  readonly path?: string;
+  /** The text in it. */
+  readonly extract?: Extract;
+  /** Pictures that stand for it where the model sees pictures but not this: frames of a video, pages of a scan. */
+  readonly stills?: readonly Still[];
+  /** What was done to it, for the model: "first of 4 frames". */
+  readonly note?: string;
+  /** It belongs to the message that this one answers. */
+  readonly quoted?: true;
+};
+
+/** UTF-8 text taken out of a medium, itself a blob, so that no thread row holds file contents. */
+export type Extract = {
+  /** Read in a document, or made by a machine that listened. */
+  readonly as: "text" | "transcript";
+  /** What is put before the model: the whole text, or its head and tail with the cut said. */
+  readonly blob: BlobRef;
+  readonly bytes: number;
+  /** Present where that is not all of it. */
+  readonly whole?: {
+    readonly blob: BlobRef;
+    readonly bytes: number;
+    readonly lines: number;
+    /** Where the agent's file tools read on: "/uploads/report.pdf.txt". */
+    readonly path?: string;
+  };
+};
+
+/** A JPEG. `label` says where it was taken from: "0:02", "page 3". */
+export type Still = {
+  readonly blob: BlobRef;
+  readonly bytes: number;
+  readonly width: number;
+  readonly height: number;
+  readonly label: string;
 };
 
 /** Media that a channel has announced and nobody has downloaded yet. */

@@ -1,4 +1,4 @@
-import type { BlobRef, MediaBlock, MediaKind } from "./blocks.ts";
+import type { BlobRef, MediaBlock } from "./blocks.ts";
 import type { Clock } from "./clock.ts";
 import type { InboundEvent } from "./events.ts";
 import type { ChannelId, ChatAddress } from "./identity.ts";
@@ -37,7 +37,11 @@ export type Channel = {
   readonly idempotent?: true;
   /** Pure. `reply` splits what it gives and stores it, so that a retry sends the same bytes. */
   render(tree: MarkdownTree): Rendered;
-  /** @throws GatewayError "media.unavailable" or "media.too_large" with words for the person. */
+  /** Pure. How long a text is when it is sent, where signs take the place of marks; else it is the text's own length. */
+  lengthOf?(rendered: Rendered): number;
+  /** The largest file that `fetch` can get, where the platform sets a bound. */
+  readonly fetchBytes?: number;
+  /** @throws GatewayError "media.unavailable" or "media.too_large". */
   fetch(ref: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>>;
   /**
    * Sends one piece; an album has several ids.
@@ -53,16 +57,41 @@ export type Channel = {
 };
 
 export type ChannelLimits = {
-  /** UTF-16 units of rendered text in one message. */
+  /** UTF-16 units of rendered text in one message, or what `lengthOf` counts. */
   readonly textLength: number;
-  /** UTF-16 units of rendered caption; 0 where media have none. */
+  /** The same of a rendered caption; 0 where media have none. */
   readonly captionLength: number;
-  /** Bytes that may be sent, by kind. */
-  readonly mediaBytes: Readonly<Record<MediaKind, number>>;
-  /** Media that fit in one album; 1 where there are none. */
-  readonly albumSize: number;
+  /** Bytes that one file may have. */
+  readonly fileBytes: number;
+  /** What is shown or played as what it is; everything else is made into something that is, or goes as a file. */
+  readonly shows: Readonly<Partial<Record<Exclude<MediaForm, "file">, Showing>>>;
+  /** How many media an album holds, and which may stand in one together; absent where there are none. */
+  readonly album?: { readonly size: number; readonly mixes: readonly (readonly MediaForm[])[] };
+  /** `render` gives markup, which must not be cut: a longer answer is cut as a tree, before it is rendered. */
+  readonly markup?: true;
   /** Whether `progress` shows drafts; without it only typing is asked for. */
   readonly drafts: boolean;
+};
+
+/**
+ * How a medium appears in a chat. A voice note is Opus in Ogg, an animation is a picture that moves without sound, and a
+ * "file" is offered for download, which everything can be.
+ */
+export type MediaForm = "image" | "animation" | "video" | "audio" | "voice" | "file";
+
+/** What a platform shows or plays in one form. */
+export type Showing = {
+  /** By their bytes. */
+  readonly types: readonly string[];
+  readonly bytes: number;
+  /** Pixels of both sides together. */
+  readonly sides?: number;
+  /** How many times as long as the other one side may be. */
+  readonly ratio?: number;
+  /** Only 8 bits a colour, and no CMYK. */
+  readonly plain?: true;
+  /** Nothing can stand below it. */
+  readonly captionless?: true;
 };
 
 export type PlatformId = string;
@@ -77,10 +106,14 @@ export type Piece = {
 
 export type PieceBody =
   | { readonly kind: "text"; readonly rendered: Rendered }
-  | { readonly kind: "media"; readonly media: MediaBlock; readonly caption?: Rendered }
-  | { readonly kind: "album"; readonly items: readonly AlbumItem[] };
+  | ({ readonly kind: "media" } & MediaItem)
+  | { readonly kind: "album"; readonly items: readonly MediaItem[] };
 
-export type AlbumItem = { readonly media: MediaBlock; readonly caption?: Rendered };
+export type MediaItem = {
+  readonly as: MediaForm;
+  readonly media: MediaBlock;
+  readonly caption?: Rendered;
+};
 
 /** `form` is the simpler form that the channel itself named in an earlier refusal: "plain", "document". */
 export type Attempt = { readonly number: number; readonly form?: string };

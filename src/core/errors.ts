@@ -13,6 +13,7 @@ export type ErrorCode =
   | "media.too_large"
   | "media.unavailable"
   | "media.unreadable"
+  | "media.too_slow"
   | "media.not_found"
   | "media.outside_root"
   | "media.not_regular"

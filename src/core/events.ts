@@ -14,9 +14,22 @@ export type Place = {
 export type Sender = { readonly id: string; readonly name: string };
 
 /** The part of an earlier message that this one answers. Untrusted, like all text of others. */
-export type Quote = { readonly text: string; readonly from?: string; readonly ref?: string };
+export type Quote = {
+  readonly text: string;
+  readonly from?: string;
+  readonly ref?: string;
+  /** The media of that message, to be fetched with this one's own. */
+  readonly media?: readonly Unfetched[];
+};
 
-export type Forward = { readonly from: string };
+/** Who said first what this message hands on. */
+export type Forward = {
+  readonly from: string;
+  /** Who signed it, where it comes from a channel or a group. */
+  readonly signature?: string;
+  /** When it was said first, ISO 8601. */
+  readonly sentAt?: string;
+};
 
 export type MessageEvent = {
   readonly type: "message";

@@ -19,6 +19,8 @@ export type ChannelRules = {
   /** What a stranger gets. */
   readonly strangers: "silent" | "polite";
   readonly agent: string;
+  /** What people call the agent aloud: in a group, a voice note with such a word in it is addressed. */
+  readonly names: readonly string[];
   readonly chats: Readonly<Record<string, ChatRules>>;
 };
 

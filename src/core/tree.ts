@@ -37,8 +37,8 @@ export type InlineNode =
   | { readonly type: "image"; readonly url: string; readonly alt: string };
 
 /**
- * What a channel makes of a tree: text and marks over it, offsets and lengths in UTF-16 units.
- * A channel without marks (the web chat: HTML) gives none. `reply` splits it; the channel sends it as it is.
+ * What a channel makes of a tree: text and marks over it, offsets and lengths in UTF-16 units. Outer marks come first.
+ * A channel whose text is markup (the web chat: HTML) gives no marks. `reply` splits it; the channel sends it as it is.
  */
 export type Rendered = { readonly text: string; readonly marks: readonly Mark[] };
 
@@ -49,4 +49,6 @@ export type Mark = {
   readonly length: number;
   readonly url?: string;
   readonly language?: string;
+  /** How many units at its beginning are said again where it is cut: the heading of a table. Not part of a piece. */
+  readonly head?: number;
 };

@@ -4,6 +4,8 @@ import type { ChannelRules, When } from "../core/rules.ts";
 /** What intake decides about an event. The reason is for the trace, not for the chat. */
 export type Verdict =
   | { readonly kind: "turn"; readonly agent: string; readonly by: string }
+  /** It becomes a turn if the agent is called by name in what is said in it. */
+  | { readonly kind: "listen"; readonly agent: string; readonly by: string }
   | { readonly kind: "command"; readonly name: CommandName; readonly agent: string }
   | { readonly kind: "stop"; readonly agent: string }
   | { readonly kind: "claim"; readonly code: string; readonly agent: string }

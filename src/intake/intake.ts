@@ -13,6 +13,7 @@ import type { Database } from "../store/database.ts";
 import {
   hasOpenAlbum,
   insertEvent,
+  isInIntent,
   latestIntent,
   openIntent,
   type TraceStep,
@@ -23,6 +24,7 @@ import { insertPieces, unparkChat } from "../store/pieces.ts";
 import type { Queries } from "../store/tables.ts";
 import { admit, type CommandName, type Granted, type Verdict } from "./admit.ts";
 import { gather } from "./gather.ts";
+import { isSpoken } from "./named.ts";
 import { status } from "./status.ts";
 
 /** A stranger who writes every hour is told once a day that the bot is private. */
@@ -98,12 +100,13 @@ export class Intake {
       this.#log.debug({ channel, chat }, "a repeat was recognised");
       return;
     }
-    if (verdict.kind !== "refused" && (await unparkChat(trx, chat)) > 0)
+    if (verdict.kind !== "refused" && verdict.kind !== "listen" && (await unparkChat(trx, chat)) > 0)
       after.push(() => this.#effects.deliver(chat));
     const toldAt = known?.role === "stranger" ? known.at : 0;
     const about: About = { trx, channel, chat, event, granted, toldAt, now, after };
     switch (verdict.kind) {
       case "turn":
+      case "listen":
         return;
       case "command":
         return await this.#command(about, verdict.name, verdict.agent);
@@ -117,7 +120,10 @@ export class Intake {
     }
   }
 
-  /** In a group, only one item of an album carries the words that speak to us; the others follow it. */
+  /**
+   * In a group, what does not speak to us may still be for us: only one item of an album carries the words that do, and
+   * in what is spoken they are heard later.
+   */
   async #verdict(
     trx: Queries,
     channel: ChannelId,
@@ -127,11 +133,16 @@ export class Intake {
   ): Promise<Verdict> {
     const rules = this.#rules.channels.get(channel);
     const verdict = admit(event, rules, granted);
-    if (verdict.kind !== "refused" || event.type !== "message" || event.albumId === undefined) return verdict;
-    const ofAlbum = admit({ ...event, addressed: true }, rules, granted);
-    if (ofAlbum.kind !== "turn" || !(await hasOpenAlbum(trx, chat, event.from.id, event.albumId)))
-      return verdict;
-    return { ...ofAlbum, by: "album" };
+    if (verdict.kind !== "refused" || event.type !== "message" || event.addressed) return verdict;
+    const ifAddressed = admit({ ...event, addressed: true }, rules, granted);
+    if (ifAddressed.kind !== "turn") return verdict;
+    if (event.albumId !== undefined) {
+      const follows = await hasOpenAlbum(trx, chat, event.from.id, event.albumId);
+      return follows ? { ...ifAddressed, by: "album" } : verdict;
+    }
+    const hears = this.#rules.agents.get(ifAddressed.agent)?.transcriber !== undefined;
+    const listens = hears && (rules?.names ?? []).length > 0 && isSpoken(event);
+    return listens ? { ...ifAddressed, kind: "listen" } : verdict;
   }
 
   /** Undefined when the chat has seen the event already. */
@@ -156,7 +167,7 @@ export class Intake {
       album: event.type === "message" ? (event.albumId ?? "") : "",
       receivedAt: now,
     };
-    if (verdict.kind !== "turn" || event.type !== "message") {
+    if ((verdict.kind !== "turn" && verdict.kind !== "listen") || event.type !== "message") {
       return await insertEvent(trx, {
         ...base,
         state: verdict.kind === "refused" ? "refused" : "consumed",
@@ -170,17 +181,21 @@ export class Intake {
     }
     const { agent } = verdict;
     const thread = await currentThread(trx, chat, agent);
-    const open = await latestIntent(trx, {
-      chat,
-      sender: event.from.id,
-      agent,
-      thread,
-      album: event.albumId ?? "",
-    });
+    const listens = verdict.kind === "listen";
+    // What may not be for us joins nothing, and nothing joins it.
+    const open = listens
+      ? undefined
+      : await latestIntent(trx, {
+          chat,
+          sender: event.from.id,
+          agent,
+          thread,
+          album: event.albumId ?? "",
+        });
     const { joins, dueAt } = gather(event, open, now);
     const id = await insertEvent(trx, {
       ...base,
-      state: "waiting",
+      state: listens ? "listening" : "waiting",
       why: "",
       agent,
       thread,
@@ -189,11 +204,16 @@ export class Intake {
       trace: { ...traceOf(verdict, now), joins: joins ?? "nothing", windowMs: dueAt - now },
     });
     if (id === undefined) return undefined;
-    if (joins === undefined) await openIntent(trx, id);
-    const attachments = await insertAttachments(trx, id, { chat, channel, event });
+    if (joins === undefined && !listens) await openIntent(trx, id);
+    const ref = event.quote?.media && event.quote.ref;
+    const beside =
+      joins !== undefined && ref !== undefined && (await isInIntent(trx, chat, { intent: joins, ref }));
+    // What is quoted beside it is there already; of what is listened to, it is fetched once it is for us.
+    const which = listens || beside ? "own" : "all";
+    const attachments = await insertAttachments(trx, id, { chat, channel, event, which });
     after.push(() => {
       for (const attachment of attachments) this.#effects.fetch(attachment);
-      this.#effects.turn(chat, dueAt, agent);
+      if (!listens) this.#effects.turn(chat, dueAt, agent);
     });
     return id;
   }
@@ -283,6 +303,8 @@ function traceOf(verdict: Verdict, at: number): TraceStep {
   switch (verdict.kind) {
     case "turn":
       return { at, step: "admitted", agent: verdict.agent, by: verdict.by };
+    case "listen":
+      return { at, step: "listening for a name", agent: verdict.agent, by: verdict.by };
     case "command":
       return { at, step: "command", name: verdict.name };
     case "stop":

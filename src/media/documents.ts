@@ -1,65 +1,119 @@
-import type { MediaBlock } from "../core/blocks.ts";
+import type { AttachmentOutcome, Extract, MediaBlock } from "../core/blocks.ts";
 import type { FileBlobs } from "../store/blobs.ts";
+import { BROKEN, type Contents, EMPTY, PASSWORD, type Unread, unsupported } from "./documents/contents.ts";
+import { tarListing } from "./documents/archive.ts";
+import { formatName, oleFormat } from "./documents/formats.ts";
+import { headAndTail, INLINE_BYTES, linesIn } from "./documents/inline.ts";
+import { readPackage } from "./documents/packages.ts";
+import { readPdf } from "./documents/pdf.ts";
+import { readText } from "./documents/plain.ts";
+import { tidy } from "./documents/tidy.ts";
+import type { MediaLimits } from "./limits.ts";
 import { isTextType } from "./sniff.ts";
-import type { Fetched, Taken } from "./taken.ts";
+import { type Fetched, type File, setAside, type Taken, unusable } from "./taken.ts";
 
-/** At most this much of a document's text is put before the model: 100 KB of UTF-8. */
-const INLINE_BYTES = 102_400;
+export type DocumentJob = {
+  readonly fetched: Fetched;
+  readonly limits: MediaLimits;
+  /** Whether pages of a scan are worth being drawn. */
+  readonly sees: boolean;
+};
 
-/** A document with the text that could be taken out of it; without any it stays a file that the model is told of. */
-export async function takeDocument(fetched: Fetched, blobs: FileBlobs): Promise<Taken> {
-  const text = await textOf(fetched, blobs);
-  if (text === undefined || text.trim() === "")
-    return { blocks: [{ type: "file", ...fetched }], outcome: "seen" };
-  const whole = new TextEncoder().encode(text);
-  const shortened = whole.length > INLINE_BYTES;
-  const kept = shortened ? headAndTail(whole) : whole;
-  const extract = { blob: await blobs.put(kept), bytes: kept.length, ...(shortened ? { shortened } : {}) };
-  const block: MediaBlock = { type: "file", ...fetched, extract };
-  return { blocks: [block], outcome: shortened ? "shortened" : "extracted" };
+/** A document with the text that could be taken out of it, or the sentence that says why there is none. */
+export async function takeDocument(job: DocumentJob, blobs: FileBlobs): Promise<Taken> {
+  const { file } = job.fetched;
+  const bytes = await blobs.read(file.blob);
+  const read = await understand(bytes, job, blobs);
+  if ("outcome" in read) return await notRead(read, job.fetched, blobs);
+  const text = tidy(read.text);
+  if (text.trim() === "" && read.stills === undefined) return await notRead(EMPTY, job.fetched, blobs);
+  const block = await blockOf({ ...read, text }, file, bytes, blobs);
+  return { blocks: [block], outcome: outcomeOf(block) };
 }
 
-async function textOf(fetched: Fetched, blobs: FileBlobs): Promise<string | undefined> {
-  if (isTextType(fetched.mimeType)) return decodeText(await blobs.read(fetched.blob));
-  if (fetched.mimeType === "application/pdf") return await pdfText(await blobs.read(fetched.blob));
-  return undefined;
-}
-
-/** UTF-8 or UTF-16 by their marks; what is neither is read as Windows-1252, which every byte is a character of. */
-function decodeText(bytes: Uint8Array): string {
-  const [a, b] = bytes;
-  if (a === 0xff && b === 0xfe) return clean(new TextDecoder("utf-16le").decode(bytes));
-  if (a === 0xfe && b === 0xff) return clean(new TextDecoder("utf-16be").decode(bytes));
+/** By the bytes alone: names and declared types are wrong as often as not. */
+async function understand(
+  bytes: Uint8Array,
+  { fetched: { file }, limits, sees }: DocumentJob,
+  blobs: FileBlobs,
+): Promise<Contents | Unread> {
   try {
-    return clean(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+    const head = Buffer.from(bytes.subarray(0, 1_024)).toString("latin1");
+    if (["PK\u0003\u0004", "PK\u0005\u0006", "PK\u0007\u0008"].some((mark) => head.startsWith(mark)))
+      return await readPackage(bytes, { limits, sees }, blobs);
+    if (isPdf(head, bytes)) return await readPdf(bytes, { limits, sees }, blobs);
+    if (head.startsWith("\u00d0\u00cf\u0011\u00e0\u00a1\u00b1\u001a\u00e1")) {
+      const format = oleFormat(bytes);
+      return format === "encrypted" ? PASSWORD : unsupported(format);
+    }
+    if (file.mimeType === "application/x-tgsticker") return unsupported("Telegram, .tgs"); // packed with gzip
+    const gzipped = head.startsWith("\u001f\u008b");
+    if (gzipped || file.mimeType === "application/x-tar") {
+      return (await tarListing(bytes, gzipped)) ?? unsupported(gzipped ? "gzip" : "tar");
+    }
+    const text = mayBeText(file.mimeType) ? await readText(bytes, file) : undefined;
+    if (text !== undefined) return text;
+    if (isTextType(file.mimeType)) return { outcome: "unreadable", key: "media.undecodable" };
+    return unsupported(formatName(file.mimeType, file.filename));
   } catch {
-    return clean(new TextDecoder("windows-1252").decode(bytes));
+    return BROKEN; // each format has its libraries, and each of them its own errors for what is damaged
   }
 }
 
-function clean(text: string): string {
-  return text.replaceAll("\0", "").replaceAll("\r\n", "\n");
+/** Mail programs and servers leave lines before the mark, and readers allow it; in a text it may be quoted. */
+function isPdf(head: string, bytes: Uint8Array): boolean {
+  if (/^(\u00ef\u00bb\u00bf)?\s*%PDF-/.test(head)) return true;
+  return /[\r\n]%PDF-\d\.\d/.test(head) && Buffer.from(bytes.buffer, bytes.byteOffset).includes("endobj");
 }
 
-/** The text of a PDF with a mark for each page; undefined where it cannot be read, and the file stays a file. */
-async function pdfText(bytes: Uint8Array): Promise<string | undefined> {
-  const { extractText, getDocumentProxy } = await import("unpdf");
-  try {
-    const document = await getDocumentProxy(new Uint8Array(bytes)); // it takes the buffer over
-    const { text } = await extractText(document, { mergePages: false });
-    const pages = text.map((page, index) => `[page ${index + 1}]\n${page.trim()}`);
-    return text.every((page) => page.trim() === "") ? undefined : pages.join("\n\n");
-  } catch {
-    return undefined; // a password or a broken file: what it is, is still told
-  }
+/** The head of a file may not show that it is text: UTF-16 without a mark, or a log that begins with a gap. */
+function mayBeText(mimeType: string): boolean {
+  return isTextType(mimeType) || /^(message\/|application\/(octet-stream|pgp))/.test(mimeType);
 }
 
-/** The first and last halves of what fits, cut at whole characters, with the cut said. */
-function headAndTail(whole: Uint8Array): Uint8Array {
-  const half = INLINE_BYTES / 2 - 100;
-  const decoder = new TextDecoder();
-  const head = decoder.decode(whole.subarray(0, half)).replace(/\ufffd+$/, "");
-  const tail = decoder.decode(whole.subarray(whole.length - half)).replace(/^\ufffd+/, "");
-  const cut = whole.length - 2 * half;
-  return new TextEncoder().encode(`${head}\n\n[… ${cut} bytes of ${whole.length} left out …]\n\n${tail}`);
+async function blockOf(
+  { text, mimeType, note, stills }: Contents,
+  file: File,
+  original: Uint8Array,
+  blobs: FileBlobs,
+): Promise<MediaBlock> {
+  return {
+    type: "file",
+    ...file,
+    ...(mimeType === undefined ? {} : { mimeType }),
+    ...(text.trim() === "" ? {} : { extract: await extractOf(text, file, original, blobs) }),
+    ...(note === undefined ? {} : { note }),
+    ...(stills === undefined ? {} : { stills }),
+  };
+}
+
+async function extractOf(text: string, file: File, original: Uint8Array, blobs: FileBlobs): Promise<Extract> {
+  const bytes = Buffer.from(text);
+  // A file that is its own text word for word is not stored a second time.
+  const blob = bytes.equals(original) ? file.blob : await blobs.put(bytes);
+  if (bytes.length <= INLINE_BYTES) return { as: "text", blob, bytes: bytes.length };
+  const lines = linesIn(bytes) + (text.endsWith("\n") ? 0 : 1);
+  const shown = headAndTail(bytes, lines);
+  return {
+    as: "text",
+    blob: await blobs.put(shown),
+    bytes: shown.length,
+    whole: { blob, bytes: bytes.length, lines },
+  };
+}
+
+function outcomeOf({ extract }: MediaBlock): AttachmentOutcome {
+  if (extract === undefined) return "seen"; // pages of a scan
+  return extract.whole === undefined ? "extracted" : "shortened";
+}
+
+/** The sentence; and of an archive what is in it, for the model. */
+async function notRead(
+  { outcome, key, values = {}, listing }: Unread,
+  { file, called }: Fetched,
+  blobs: FileBlobs,
+): Promise<Taken> {
+  if (listing === undefined || outcome !== "unsupported") return unusable(called, outcome, key, values);
+  const block = await blockOf({ ...listing, text: tidy(listing.text) }, file, new Uint8Array(), blobs);
+  return setAside(called, outcome, key, values, block);
 }

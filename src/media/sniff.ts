@@ -1,74 +1,18 @@
 import type { MediaKind } from "../core/blocks.ts";
+import { bmffType, matroskaType, mpegAudioType, oggType } from "./containers.ts";
+import type { Hint } from "./hint.ts";
+import { isTgs } from "./tgs.ts";
+import { sureText, textType, unsureText } from "./text-types.ts";
 
 export type Sniffed = { readonly mimeType: string; readonly kind: MediaKind };
 
-/**
- * What bytes are, by their signature; what somebody declared is only a hint where bytes cannot tell.
- * `head` is the first 4,100 bytes or all there are.
- */
-export async function sniff(
-  head: Uint8Array,
-  hint: {
-    readonly mimeType?: string | undefined;
-    readonly filename?: string | undefined;
-    readonly bytes: number;
-  },
-): Promise<Sniffed> {
-  const { fileTypeFromBuffer } = await import("file-type");
-  // FF FE begins UTF-16 and MPEG audio alike; and file-type throws on some truncated containers.
-  const found = isUtf16(head) ? undefined : await fileTypeFromBuffer(head).catch(() => undefined);
-  const mimeType = found ? canonical(found.mime, hint.mimeType) : await fromText(head, hint);
+/** What bytes are. `head` is the first 4,100 bytes or all there are. Never throws. */
+export async function sniff(head: Uint8Array, hint: Hint): Promise<Sniffed> {
+  const mimeType = (await typeOf(head, hint)) ?? "application/octet-stream";
   return { mimeType, kind: kindOf(mimeType) };
 }
 
-/** One name for one thing, and the sound of a voice note where the container alone cannot say that it has no picture. */
-function canonical(mime: string, declared: string | undefined): string {
-  if (mime === "audio/ogg; codecs=opus") return "audio/ogg";
-  if (mime === "video/webm" && declared?.startsWith("audio/")) return "audio/webm";
-  if (mime === "video/mp4" && declared?.startsWith("audio/")) return "audio/mp4";
-  return mime;
-}
-
-async function fromText(
-  head: Uint8Array,
-  hint: { mimeType?: string | undefined; filename?: string | undefined },
-): Promise<string> {
-  if (!isText(head)) return "application/octet-stream";
-  const start = new TextDecoder().decode(head).trimStart().slice(0, 200).toLowerCase();
-  if (/^(<\?xml[^>]*>\s*)?(<!--[^>]*-->\s*)?(<!doctype svg[^>]*>\s*)?<svg[\s>]/.test(start))
-    return "image/svg+xml";
-  if (/^<(!doctype html|html)[\s>]/.test(start)) return "text/html";
-  const { lookup } = await import("mime-types");
-  const byName = hint.filename === undefined ? false : lookup(hint.filename);
-  const named = byName === false ? hint.mimeType : byName;
-  return named !== undefined && isTextType(named) ? named : "text/plain";
-}
-
-/** Whether bytes read as text: a BOM, or UTF-8 without NUL but for a character that the head cuts in two. */
-function isText(head: Uint8Array): boolean {
-  if (isUtf16(head)) return true;
-  if (head.includes(0)) return false;
-  try {
-    new TextDecoder("utf-8", { fatal: true }).decode(head, { stream: true });
-    return true;
-  } catch {
-    // A legacy code page: text if hardly anything in it is a control character.
-    const controls = head.filter((byte) => byte < 9 || (byte > 13 && byte < 32)).length;
-    return controls * 100 <= head.length;
-  }
-}
-
-/** A mark of UTF-16 with text behind it: hardly a control character, and no character that does not exist. */
-function isUtf16(head: Uint8Array): boolean {
-  const [a, b] = head;
-  const encoding = a === 0xff && b === 0xfe ? "utf-16le" : a === 0xfe && b === 0xff ? "utf-16be" : undefined;
-  if (encoding === undefined) return false;
-  const text = new TextDecoder(encoding).decode(head.subarray(0, head.length - (head.length % 2)));
-  // oxlint-disable-next-line no-control-regex -- control characters are what is looked for
-  const odd = text.match(/[\u0000-\u0008\u000e-\u001f\ufffd\p{Cn}\p{Co}]/gu)?.length ?? 0;
-  return odd * 100 <= text.length;
-}
-
+/** Whether it is read as characters and shown as what it says. */
 export function isTextType(mimeType: string): boolean {
   return (
     mimeType.startsWith("text/") ||
@@ -76,6 +20,72 @@ export function isTextType(mimeType: string): boolean {
       mimeType,
     )
   );
+}
+
+async function typeOf(head: Uint8Array, hint: Hint): Promise<string | undefined> {
+  const signed = await bySignature(head, hint);
+  if (signed !== undefined) return signed;
+  // Before file-type: some of its signatures are two letters, or a word in the middle of a sentence.
+  const text = sureText(head);
+  if (text !== undefined) return await textType(text, hint);
+  const found = mpegAudioType(head) ?? (await fromFileType(head));
+  if (found !== undefined) return found;
+  const perhaps = unsureText(head);
+  return perhaps === undefined ? undefined : await textType(perhaps, hint);
+}
+
+/** What needs more than file-type looks at, or less than it makes of it. */
+async function bySignature(head: Uint8Array, hint: Hint): Promise<string | undefined> {
+  const start = Buffer.from(head.subarray(0, 16));
+  const hex = start.toString("hex");
+  if (/^\ufeff?\s{0,8}%PDF-/.test(start.toString("utf8"))) return "application/pdf";
+  if (hex.startsWith("d0cf11e0a1b11ae1")) return "application/x-cfb"; // Word, Excel and PowerPoint of old
+  if (hex.startsWith("1f8b")) return isTgs(head) ? "application/x-tgsticker" : "application/gzip";
+  if (start.toString("latin1", 4, 8) === "ftyp") return bmffType(head, hint);
+  if (hex.startsWith("1a45dfa3")) return matroskaType(head, hint);
+  if (start.toString("latin1", 0, 4) === "OggS") return oggType(head);
+  const amr = /^#!AMR(-WB)?\n/.exec(start.toString("latin1"));
+  if (amr) return amr[1] ? "audio/amr-wb" : "audio/amr";
+  // What tells these from their kin may stand behind the head, where file-type gives up.
+  for (const [signature, mimeType] of KINDS)
+    if (signature.test(hex)) return (await fromFileType(head)) ?? mimeType;
+  return undefined;
+}
+
+const KINDS: readonly (readonly [RegExp, string])[] = [
+  [/^504b(0304|0506|0708)/, "application/zip"],
+  [/^89504e470d0a1a0a/, "image/png"],
+  [/^(4949|4d4d)(2[ab]00|002[ab])/, "image/tiff"],
+  [/^4944330[2-4]/, "audio/mpeg"],
+  [/^3026b2758e66cf11/, "application/vnd.ms-asf"],
+];
+
+async function fromFileType(head: Uint8Array): Promise<string | undefined> {
+  const { fileTypeFromBuffer } = await import("file-type");
+  const found = await fileTypeFromBuffer(head).catch(() => undefined); // it throws on some truncated containers
+  switch (found?.mime) {
+    case "audio/mpeg":
+    case "audio/aac":
+      // Two bytes of a sync word are not enough, and `mpegAudioType` has said no; behind an ID3 tag it does not look.
+      return head[0] === 0xff ? undefined : found.mime;
+    case "image/bmp":
+      return isBmp(head) ? found.mime : undefined;
+    case undefined:
+      return pdfBehindJunk(head);
+    default:
+      return found?.mime;
+  }
+}
+
+/** "BM" alone is the beginning of many a word. */
+function isBmp(head: Uint8Array): boolean {
+  return [12, 16, 40, 52, 56, 64, 108, 124].includes(head[14] ?? 0) && head[15] === 0;
+}
+
+/** Readers of PDF look for its header in the first 1,024 bytes. */
+function pdfBehindJunk(head: Uint8Array): string | undefined {
+  const start = Buffer.from(head.subarray(0, 1_024)).toString("latin1");
+  return /%PDF-\d/.test(start) ? "application/pdf" : undefined;
 }
 
 function kindOf(mimeType: string): MediaKind {

@@ -1,4 +1,4 @@
-import type { Channel, Piece, PieceBody, PlatformId } from "../core/channel.ts";
+import type { Channel, MediaForm, Piece, PieceBody, PlatformId } from "../core/channel.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import { asError, GatewayError } from "../core/errors.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
@@ -48,6 +48,7 @@ export function deliver(by: {
 }): Deliver {
   const { database, clock, log } = by;
   const writing = { clock, log, closing: by.cutOff };
+  const forms = new FormsTried();
 
   async function run(chat: ChatId): Promise<number | undefined> {
     for (;;) {
@@ -81,6 +82,7 @@ export function deliver(by: {
     }
     // Outside the try: a commit that fails says nothing of a send that the platform has taken.
     await insist(() => endPiece(database, open.id, { state: "sent", ids, now: clock.now() }), writing);
+    forms.ended(open.id);
     return undefined;
   }
 
@@ -135,7 +137,7 @@ export function deliver(by: {
         await parkChat(database, open.chat, code);
         return undefined;
       case "send.refused":
-        if (stepDown === undefined || stepDown === open.form) break;
+        if (stepDown === undefined || !forms.isNew(open, stepDown)) break;
         await replanPiece(database, open.id, { notBefore: 0, error: code, form: stepDown });
         return undefined;
       default:
@@ -145,6 +147,7 @@ export function deliver(by: {
     log.error({ chat: open.chat, piece: open.id, err: error }, "a piece could not be sent");
     const notice = noticeFor(open, channel);
     await endPiece(database, open.id, { state: "failed", error: code, now, ...(notice ? { notice } : {}) });
+    forms.ended(open.id);
     return undefined;
   }
 
@@ -163,9 +166,26 @@ export function deliver(by: {
       return await replanPiece(database, open.id, { notBefore: 0, error: "unknown outcome", again: true });
     }
     await endPiece(database, open.id, { state: "unknown", error: "unknown outcome", now: clock.now() });
+    forms.ended(open.id);
   }
 
   return { run };
+}
+
+/** Which simpler forms a piece was tried in: a channel that names one and then the other again would never end. */
+class FormsTried {
+  readonly #tried = new Map<number, Set<string>>();
+
+  isNew({ id, form }: OpenPiece, next: string): boolean {
+    const tried = this.#tried.get(id) ?? new Set<string>();
+    tried.add(form);
+    this.#tried.set(id, tried);
+    return !tried.has(next);
+  }
+
+  ended(id: number): void {
+    this.#tried.delete(id);
+  }
 }
 
 function toPiece(open: OpenPiece): Piece {
@@ -189,12 +209,26 @@ function prefixed(words: string, { text, marks }: Rendered): Rendered {
 /** What the chat is told of a piece that was refused; a refused notice is not told of again. */
 function noticeFor(open: OpenPiece, channel: Channel): NewPiece | undefined {
   if (open.turn === 0) return undefined;
-  const what =
-    open.body.kind === "text"
-      ? "a text"
-      : open.body.kind === "album"
-        ? "an album"
-        : `a ${open.body.media.type}`;
-  const [body] = planWords(say("piece.failed", "en", { what }), channel);
+  const [body] = planWords(say("piece.failed", "en", { what: inWords(open.body) }), channel);
   return body && { chat: open.chat, to: open.to, turn: 0, seq: 0, body };
 }
+
+function inWords(body: PieceBody): string {
+  switch (body.kind) {
+    case "text":
+      return "a text";
+    case "album":
+      return "an album";
+    case "media":
+      return NAMES[body.as];
+  }
+}
+
+const NAMES: Readonly<Record<MediaForm, string>> = {
+  image: "a picture",
+  animation: "an animation",
+  video: "a video",
+  audio: "a recording",
+  voice: "a voice note",
+  file: "a file",
+};

@@ -1,34 +1,37 @@
 import { constants, type Stats } from "node:fs";
 import { lstat, open, readlink, realpath, type FileHandle } from "node:fs/promises";
-import { basename, join, sep } from "node:path";
+import { basename, dirname, join, sep } from "node:path";
 import { GatewayError } from "../core/errors.ts";
 
 /** Folders that an answer may send files from: the chat's own, then the agent's, which nobody writes to. */
 export type MediaRoots = { readonly outputs: string; readonly assets?: string };
 
 /**
- * Reads the file that a media reference of an answer names, at most `maxBytes` of it.
- * The literal name wins over the percent-decoded one, `outputs` over `assets`. Links may lead about within their root.
- * The bytes come from the very file that was checked, also when something swaps folders and links meanwhile.
+ * Opens the file that a media reference of an answer names, if it has at most `maxBytes`, and hands its bytes to `take`.
+ * The literal name wins over the percent-decoded one, and `outputs` over `assets`; a root may be named as the agent's
+ * file tools show it, `/outputs/chart.png` or `outputs/chart.png`, and every other absolute path is refused. Links may
+ * lead about within their root. The bytes come from the very file that was checked, also when something swaps folders
+ * and links meanwhile.
  * @throws GatewayError "media.not_found", "media.outside_root", "media.not_regular" or "media.too_large"; the sentence
- * names the reference and never a folder of this machine.
+ * names the reference and never a folder of this machine. What `take` throws.
  */
-export async function loadMedia(
+export async function loadMedia<T>(
   reference: string,
   roots: MediaRoots,
   maxBytes: number,
-): Promise<{ readonly bytes: Uint8Array; readonly filename: string }> {
+  take: (chunks: AsyncIterable<Uint8Array>) => Promise<T>,
+): Promise<{ readonly taken: T; readonly filename: string }> {
   const name = shown(reference);
-  const paths = spellings(reference, name);
-  for (const root of [roots.outputs, ...(roots.assets === undefined ? [] : [roots.assets])]) {
-    const realRoot = await realpath(root).catch(absent);
+  const readings = readingsOf(reference, name);
+  for (const [rootName, root] of Object.entries(roots)) {
+    const realRoot = await (rootName === "outputs" ? inItsPlace(root) : realpath(root).catch(absent));
     if (realRoot === undefined) continue;
-    for (const path of paths) {
+    for (const path of pathsWithin(rootName, readings)) {
       const file = await openWithin(realRoot, path, name);
       if (file === undefined) continue;
       try {
-        const bytes = await readAll(file.handle, file.size, name, maxBytes);
-        return { bytes, filename: basename(shown(path)) };
+        if (file.size > maxBytes) throw tooLarge(name, file.size, maxBytes);
+        return { taken: await take(chunksOf(file)), filename: basename(shown(path)) };
       } finally {
         await file.handle.close();
       }
@@ -40,16 +43,34 @@ export async function loadMedia(
   );
 }
 
+/** The root whose last part is no link: whoever works in the chat's folder could put one in the place of `outputs`. */
+async function inItsPlace(root: string): Promise<string | undefined> {
+  const parent = await realpath(dirname(root)).catch(absent);
+  return parent === undefined ? undefined : join(parent, basename(root));
+}
+
 // Windows' separator counts too: a gateway there must refuse the same references.
 const SEPARATOR = /[/\\]/;
+/** What models that know another sandbox write before a path. */
+const SANDBOX = /^sandbox:/i;
+/** A root as the file tools name it, where its folder is all that they see of the disk. */
+const NAMED_ROOT = /^(?:\.?\/)?(outputs|assets)\/+(?=.)/;
 
-/** The relative paths that a reference may mean, likeliest first. */
-function spellings(reference: string, name: string): readonly string[] {
-  const decoded = decode(reference);
-  const readings = decoded === reference ? [reference] : [reference, decoded];
+/** How a reference may be meant, likeliest first: as it is written, and percent-decoded. */
+function readingsOf(reference: string, name: string): readonly string[] {
+  const written = reference.replace(SANDBOX, "");
+  const decoded = decode(written);
+  const readings = decoded === written ? [written] : [written, decoded];
   for (const reading of readings) refuseEscape(reading, name);
   // A name is stored composed by one system and decomposed by another, and written either way by a model.
   return [...new Set(readings.flatMap((path) => [path, path.normalize("NFC"), path.normalize("NFD")]))];
+}
+
+/** The relative paths within a root, a literal one before one without the root's own name. */
+function pathsWithin(rootName: string, readings: readonly string[]): readonly string[] {
+  const literal = readings.filter((path) => !path.startsWith("/"));
+  const named = readings.filter((path) => NAMED_ROOT.exec(path)?.[1] === rootName);
+  return [...literal, ...named.map((path) => path.replace(NAMED_ROOT, ""))];
 }
 
 function decode(reference: string): string {
@@ -64,16 +85,19 @@ function refuseEscape(path: string, name: string): void {
   const escapes =
     path.trim() === "" ||
     /\p{Cc}/u.test(path) ||
-    /^(?:[/\\~]|[a-z][a-z0-9+.-]*:)/i.test(path) ||
+    (isWhole(path) && !NAMED_ROOT.test(path)) ||
     path.split(SEPARATOR).includes("..");
   if (escapes) throw outside(name);
 }
 
-async function openWithin(
-  realRoot: string,
-  path: string,
-  name: string,
-): Promise<{ readonly handle: FileHandle; readonly size: number } | undefined> {
+/** Whether a path says by itself where it begins: an absolute one, a home, an address. */
+function isWhole(path: string): boolean {
+  return /^(?:[/\\~]|[a-z][a-z0-9+.-]*:)/i.test(path);
+}
+
+type OpenFile = { readonly handle: FileHandle; readonly size: number };
+
+async function openWithin(realRoot: string, path: string, name: string): Promise<OpenFile | undefined> {
   const real = await realpath(join(realRoot, path)).catch(absent);
   if (real === undefined) return undefined;
   if (!isWithin(realRoot, real)) throw outside(name);
@@ -134,25 +158,23 @@ function refuseIrregular(stats: Stats, name: string): void {
   }
 }
 
-async function readAll(
-  handle: FileHandle,
-  size: number,
-  name: string,
-  maxBytes: number,
-): Promise<Uint8Array> {
-  if (size > maxBytes) {
-    const message = `"${name}" has ${size} bytes; at most ${maxBytes} can be sent, make it smaller`;
-    throw new GatewayError("media.too_large", message);
+const CHUNK_BYTES = 256 * 1024;
+
+/** No more than was measured, so that a file that grows meanwhile keeps to the limit. */
+async function* chunksOf({ handle, size }: OpenFile): AsyncIterable<Uint8Array> {
+  let at = 0;
+  while (at < size) {
+    const chunk = new Uint8Array(Math.min(CHUNK_BYTES, size - at));
+    const { bytesRead } = await handle.read(chunk, 0, chunk.length, at);
+    if (bytesRead === 0) return;
+    at += bytesRead;
+    yield chunk.subarray(0, bytesRead);
   }
-  // No more than was measured, so that a file that grows meanwhile keeps to the limit.
-  const bytes = new Uint8Array(size);
-  let filled = 0;
-  while (filled < size) {
-    const { bytesRead } = await handle.read(bytes, filled, size - filled, filled);
-    if (bytesRead === 0) break;
-    filled += bytesRead;
-  }
-  return bytes.subarray(0, filled);
+}
+
+function tooLarge(name: string, size: number, maxBytes: number): GatewayError {
+  const message = `"${name}" has ${size} bytes; at most ${maxBytes} can be sent, make it smaller`;
+  return new GatewayError("media.too_large", message);
 }
 
 function isWithin(realRoot: string, real: string): boolean {
@@ -168,18 +190,18 @@ function outside(name: string): GatewayError {
 
 /** The reference as it may be shown: of an absolute one the last part only, nothing that turns or hides text. */
 function shown(reference: string): string {
-  const whole = /^(?:[/\\~]|[a-z][a-z0-9+.-]*:)/i.test(decode(reference));
   const parts = reference.split(SEPARATOR).filter((part) => part !== "");
-  const name = whole ? (parts.at(-1) ?? reference) : reference;
+  const name = isWhole(decode(reference)) ? (parts.at(-1) ?? reference) : reference;
   return name.replaceAll(/[\p{Cc}\u200e\u200f\u2028-\u202e\u2066-\u2069]/gu, "").slice(0, 200);
 }
 
-// What cannot be there by its name (a file as a folder, a name that is too long, a ring of links) is not there.
+/**
+ * What cannot be there by its name (a file as a folder, a name that is too long, a ring of links) is not there; what
+ * cannot be looked at, in a folder that is closed to us, is as good as that.
+ */
 function absent(error: unknown): undefined {
-  const code = errno(error);
-  if (code === "ENOENT" || code === "ENOTDIR" || code === "ENAMETOOLONG" || code === "ELOOP")
-    return undefined;
-  throw error;
+  if (errno(error) === undefined) throw error;
+  return undefined;
 }
 
 function errno(error: unknown): unknown {

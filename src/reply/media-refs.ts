@@ -11,17 +11,21 @@ type MediaPart = Extract<ReplyPart, { kind: "media" }>;
 /**
  * Cuts an answer at its media references, in the order of the text: a block's media follow it, or go before it where
  * it begins with them; a paragraph is cut where media have a line of their own. Lists, quotes and tables stay whole.
- * What nothing is left of disappears. Pictures with an address on the net stay in the text; code is never looked into.
+ * What nothing is left of disappears. `isMedia` says which images are taken: the others stay in the text. Code is never
+ * looked into.
  */
-export function takeMedia(tree: MarkdownTree): { readonly parts: readonly ReplyPart[] } {
+export function takeMedia(
+  tree: MarkdownTree,
+  isMedia: (url: string) => boolean = isMediaPath,
+): { readonly parts: readonly ReplyPart[] } {
   const parts: ReplyPart[] = [];
   const text: BlockNode[] = [];
   const flush = (): void => {
     const blocks = text.splice(0);
     if (blocks.length > 0) parts.push({ kind: "text", tree: { blocks } });
   };
-  for (const block of tree.blocks.flatMap(cutAtMediaLines)) {
-    const { before, rest, after } = takeFromBlock(block);
+  for (const block of tree.blocks.flatMap((whole) => cutAtMediaLines(whole, isMedia))) {
+    const { before, rest, after } = takeFromBlock(block, isMedia);
     if (before.length > 0) flush();
     parts.push(...before);
     if (rest) text.push(rest);
@@ -33,19 +37,25 @@ export function takeMedia(tree: MarkdownTree): { readonly parts: readonly ReplyP
 }
 
 /**
- * Whether an image names a file rather than an address: no scheme, no `//host`. `file:` is one, so that its refusal
- * is told instead of its path being shown.
+ * Whether an image names a file rather than an address: no scheme, no `//host`. `file:` and `sandbox:` are two, so that
+ * a refusal is told instead of a path being shown.
  */
 export function isMediaPath(url: string): boolean {
-  return url !== "" && !url.startsWith("//") && (!/^[a-z][a-z0-9+.-]*:/i.test(url) || /^file:/i.test(url));
+  if (url === "" || url.startsWith("//")) return false;
+  return !/^[a-z][a-z0-9+.-]*:/i.test(url) || /^(?:file|sandbox):/i.test(url);
 }
 
-function cutAtMediaLines(block: BlockNode): readonly BlockNode[] {
+type IsMedia = (url: string) => boolean;
+
+/** What is taken out on the way through a block. */
+type Taking = { readonly isMedia: IsMedia; readonly found: MediaPart[] };
+
+function cutAtMediaLines(block: BlockNode, isMedia: IsMedia): readonly BlockNode[] {
   if (block.type !== "paragraph") return [block];
   const pieces: InlineNode[][] = [[]];
   let wasMedia = false;
   for (const line of splitLines(block.inline)) {
-    const counts = line.map(mediaAlone);
+    const counts = line.map((node) => mediaAlone(node, isMedia));
     const media = counts.some((count) => count !== 0) && !counts.includes(undefined);
     const last = pieces.at(-1) ?? [];
     if (last.length > 0 && (media || wasMedia)) pieces.push([...line]);
@@ -64,21 +74,25 @@ function splitLines(inline: readonly InlineNode[]): readonly (readonly InlineNod
   return lines;
 }
 
-function takeFromBlock(block: BlockNode): {
+function takeFromBlock(
+  block: BlockNode,
+  isMedia: IsMedia,
+): {
   readonly before: readonly MediaPart[];
   readonly rest: BlockNode | undefined;
   readonly after: readonly MediaPart[];
 } {
-  const taken: MediaPart[] = [];
-  const rest = withoutMedia(block, taken);
-  const leading = block.type === "paragraph" || block.type === "heading" ? leadingMedia(block.inline) : 0;
-  return { before: taken.slice(0, leading), rest, after: taken.slice(leading) };
+  const taking: Taking = { isMedia, found: [] };
+  const rest = withoutMedia(block, taking);
+  const leads = block.type === "paragraph" || block.type === "heading";
+  const leading = leads ? leadingMedia(block.inline, isMedia) : 0;
+  return { before: taking.found.slice(0, leading), rest, after: taking.found.slice(leading) };
 }
 
-function leadingMedia(inline: readonly InlineNode[]): number {
+function leadingMedia(inline: readonly InlineNode[], isMedia: IsMedia): number {
   let count = 0;
   for (const node of inline) {
-    const media = mediaAlone(node);
+    const media = mediaAlone(node, isMedia);
     if (media === undefined) break;
     count += media;
   }
@@ -86,10 +100,10 @@ function leadingMedia(inline: readonly InlineNode[]): number {
 }
 
 /** How many media a node is, if nothing is left of it without them; undefined where something is. */
-function mediaAlone(node: InlineNode): number | undefined {
+function mediaAlone(node: InlineNode, isMedia: IsMedia): number | undefined {
   switch (node.type) {
     case "image":
-      return isMediaPath(node.url) ? 1 : undefined;
+      return isMedia(node.url) ? 1 : undefined;
     case "break":
       return 0;
     case "text":
@@ -97,7 +111,7 @@ function mediaAlone(node: InlineNode): number | undefined {
     case "bold":
     case "italic":
     case "strike": {
-      const counts = node.inline.map(mediaAlone);
+      const counts = node.inline.map((child) => mediaAlone(child, isMedia));
       return counts.includes(undefined)
         ? undefined
         : counts.reduce<number>((sum, count) => sum + (count ?? 0), 0);
@@ -108,26 +122,26 @@ function mediaAlone(node: InlineNode): number | undefined {
   }
 }
 
-function withoutMedia(block: BlockNode, taken: MediaPart[]): BlockNode | undefined {
-  const already = taken.length;
+function withoutMedia(block: BlockNode, taking: Taking): BlockNode | undefined {
+  const already = taking.found.length;
   switch (block.type) {
     case "paragraph":
     case "heading": {
-      const inline = takeInline(block.inline, taken);
+      const inline = takeInline(block.inline, taking);
       return inline.length > 0 ? { ...block, inline } : undefined;
     }
     case "quote": {
-      const blocks = block.blocks.flatMap((child) => withoutMedia(child, taken) ?? []);
-      return blocks.length > 0 || taken.length === already ? { ...block, blocks } : undefined;
+      const blocks = block.blocks.flatMap((child) => withoutMedia(child, taking) ?? []);
+      return blocks.length > 0 || taking.found.length === already ? { ...block, blocks } : undefined;
     }
     case "list":
-      return listWithoutMedia(block, taken);
+      return listWithoutMedia(block, taking);
     case "table": {
       const cells = (row: readonly Cell[]): readonly Cell[] =>
-        row.map((cell) => ({ ...cell, inline: takeInline(cell.inline, taken) }));
+        row.map((cell) => ({ ...cell, inline: takeInline(cell.inline, taking) }));
       const table = { ...block, header: cells(block.header), rows: block.rows.map(cells) };
       const said = [table.header, ...table.rows].flat().some((cell) => cell.inline.length > 0);
-      return said || taken.length === already ? table : undefined;
+      return said || taking.found.length === already ? table : undefined;
     }
     case "code":
     case "math":
@@ -136,14 +150,11 @@ function withoutMedia(block: BlockNode, taken: MediaPart[]): BlockNode | undefin
   }
 }
 
-function listWithoutMedia(
-  list: Extract<BlockNode, { type: "list" }>,
-  taken: MediaPart[],
-): BlockNode | undefined {
+function listWithoutMedia(list: Extract<BlockNode, { type: "list" }>, taking: Taking): BlockNode | undefined {
   const kept = list.items.flatMap((item): readonly { item: ListItem; emptied: boolean }[] => {
-    const already = taken.length;
-    const blocks = item.blocks.flatMap((child) => withoutMedia(child, taken) ?? []);
-    const emptied = blocks.length === 0 && taken.length > already && item.checked === undefined;
+    const already = taking.found.length;
+    const blocks = item.blocks.flatMap((child) => withoutMedia(child, taking) ?? []);
+    const emptied = blocks.length === 0 && taking.found.length > already && item.checked === undefined;
     // A numbered step stays even when it was a picture alone: the numbers after it are spoken of.
     return emptied && list.start === undefined ? [] : [{ item: { ...item, blocks }, emptied }];
   });
@@ -151,16 +162,16 @@ function listWithoutMedia(
   return { ...list, items: kept.map(({ item }) => item) };
 }
 
-function takeInline(inline: readonly InlineNode[], taken: MediaPart[]): readonly InlineNode[] {
+function takeInline(inline: readonly InlineNode[], taking: Taking): readonly InlineNode[] {
   const nodes: InlineNode[] = [];
   let gap = false;
   for (const node of inline) {
-    if (node.type === "image" && isMediaPath(node.url)) {
-      taken.push({ kind: "media", path: node.url, alt: node.alt });
+    if (node.type === "image" && taking.isMedia(node.url)) {
+      taking.found.push({ kind: "media", path: node.url, alt: node.alt });
       gap = true;
       continue;
     }
-    const rest = "inline" in node ? spanWithoutMedia(node, taken) : [node];
+    const rest = "inline" in node ? spanWithoutMedia(node, taking) : [node];
     if (rest.length === 0) gap = true;
     for (const kept of rest) {
       if (gap) closeGap(nodes, kept);
@@ -175,12 +186,12 @@ function takeInline(inline: readonly InlineNode[], taken: MediaPart[]): readonly
 
 function spanWithoutMedia(
   node: Extract<InlineNode, { inline: unknown }>,
-  taken: MediaPart[],
+  taking: Taking,
 ): readonly InlineNode[] {
-  const already = taken.length;
-  const inline = takeInline(node.inline, taken);
-  if (inline.length > 0) return [taken.length > already ? { ...node, inline } : node];
-  if (taken.length === already) return [node];
+  const already = taking.found.length;
+  const inline = takeInline(node.inline, taking);
+  if (inline.length > 0) return [taking.found.length > already ? { ...node, inline } : node];
+  if (taking.found.length === already) return [node];
   // A link around a picture still leads somewhere.
   return node.type === "link" ? [{ ...node, inline: [{ type: "text", text: node.url }] }] : [];
 }

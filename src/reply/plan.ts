@@ -1,63 +1,140 @@
-import type { MediaBlock } from "../core/blocks.ts";
-import type { AlbumItem, Channel, PieceBody } from "../core/channel.ts";
-import { GatewayError } from "../core/errors.ts";
+import type { Channel, MediaForm, MediaItem, PieceBody } from "../core/channel.ts";
+import type { Clock } from "../core/clock.ts";
+import { GatewayError, hasCode } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { say } from "../core/sentences.ts";
 import type { InlineNode, MarkdownTree, Rendered } from "../core/tree.ts";
-import { describe } from "../media/describe.ts";
+import type { Fitted } from "../media/fit.ts";
+import { safeName } from "../core/names.ts";
+import type { Workshop } from "../media/workshop.ts";
 import type { FileBlobs } from "../store/blobs.ts";
 import { loadMedia, type MediaRoots } from "./load-media.ts";
-import { takeMedia } from "./media-refs.ts";
+import { formOf } from "./media-form.ts";
+import { isMediaPath, takeMedia } from "./media-refs.ts";
+import { fetchRemote, isAllowed, type RemoteRules } from "./remote.ts";
+import { renderParts } from "./split-tree.ts";
 import { splitRendered } from "./split.ts";
 import { parseMarkdown } from "./tree.ts";
 
-/** What an answer is cut for: the channel it goes to, and where its media may lie. */
+/** What an answer is cut for: the channel it goes to, and where its media may come from. */
 export type PlanFor = {
-  readonly channel: Pick<Channel, "limits" | "render">;
+  readonly channel: PlanChannel;
   readonly roots: MediaRoots;
+  readonly answers: AnswerSettings;
   readonly blobs: FileBlobs;
+  readonly workshop: Workshop;
+  /** That a picture may declare before anything of it is decoded. */
+  readonly imagePixels: number;
+  readonly clock: Clock;
   readonly log: Log;
+  /** Stand-ins for the net, where it is not the real one. */
+  readonly net?: Pick<RemoteRules, "lookup" | "isPublic">;
+  /** Aborts when the answer is not wanted any more. */
+  readonly signal: AbortSignal;
 };
+
+/** By the keys of perch.yaml's `answers`. */
+export type AnswerSettings = {
+  /** Hosts whose files are fetched; others stay links. */
+  readonly mediaHosts: readonly string[];
+  /** A longer answer goes out as a file. */
+  readonly fileOverCharacters?: number;
+};
+
+type PlanChannel = Pick<Channel, "limits" | "render" | "lengthOf">;
 
 /**
  * Cuts an answer into the pieces that a channel sends, in order. Media are loaded into the blob store, so that a retry
  * sends the same bytes; a reference that is refused becomes words in its place and the rest is kept. Never empty.
  */
 export async function planReply(markdown: string, by: PlanFor): Promise<readonly PieceBody[]> {
-  const bodies: PieceBody[] = [];
-  let album: AlbumItem[] = [];
-  const closeAlbum = (): void => {
-    bodies.push(...asPieces(album, by.channel.limits.albumSize));
-    album = [];
-  };
-  for (const part of takeMedia(parseMarkdown(markdown)).parts) {
+  const { channel, answers } = by;
+  const { mediaHosts, fileOverCharacters = Infinity } = answers;
+  const tree = parseMarkdown(markdown);
+  const { parts } = takeMedia(tree, (url) => isMediaPath(url) || isAllowed(url, mediaHosts));
+  const asDocument = markdown.length > fileOverCharacters;
+  const pieces = new Pieces(channel);
+  if (asDocument) pieces.add(...(await inFile(markdown, tree, by)));
+  for (const part of parts) {
     if (part.kind === "text") {
-      closeAlbum();
-      bodies.push(...asText(by.channel.render(part.tree), by.channel));
+      if (!asDocument) pieces.add(...asText(part.tree, channel));
       continue;
     }
-    const media = await load(part.path, by);
-    if (typeof media === "string") {
-      closeAlbum();
-      bodies.push(...planWords(media, by.channel));
-      continue;
-    }
-    const captioned = part.alt === "" ? undefined : by.channel.render(plainTree(part.alt));
-    const fits = captioned !== undefined && captioned.text.length <= by.channel.limits.captionLength;
-    album.push(fits ? { media, caption: captioned } : { media });
-    if (captioned && !fits) {
-      // Too long to stand below its picture, so it follows as text, whole.
-      closeAlbum();
-      bodies.push(...asText(captioned, by.channel));
-    }
+    const loaded = await load(part.path, by);
+    if (loaded === undefined) pieces.add(...asText(leftOut(part), channel));
+    else if (typeof loaded === "string") pieces.add(...planWords(`${part.alt} ${loaded}`.trim(), channel));
+    else pieces.addMedia(loaded, part.alt === "" ? undefined : channel.render(plainTree(part.alt)));
   }
-  closeAlbum();
-  return bodies.length > 0 ? bodies : planWords(say("turn.empty"), by.channel);
+  const bodies = pieces.all();
+  return bodies.length > 0 ? bodies : planWords(say("turn.empty"), channel);
 }
 
 /** A few words of our own as pieces of text. No Markdown: the names of files in them are what they are. */
-export function planWords(words: string, channel: Pick<Channel, "limits" | "render">): readonly PieceBody[] {
-  return asText(channel.render(plainTree(words)), channel);
+export function planWords(words: string, channel: PlanChannel): readonly PieceBody[] {
+  return asText(plainTree(words), channel);
+}
+
+/** Pieces in the order of the answer; media that stand together become albums where the channel has them. */
+class Pieces {
+  readonly #channel: PlanChannel;
+  readonly #bodies: PieceBody[] = [];
+  #album: MediaItem[] = [];
+
+  constructor(channel: PlanChannel) {
+    this.#channel = channel;
+  }
+
+  add(...bodies: readonly PieceBody[]): void {
+    this.#close();
+    this.#bodies.push(...bodies);
+  }
+
+  /** A caption that is too long to stand below its medium, or that cannot, follows as text, whole. */
+  addMedia({ as, media }: Fitted, caption: Rendered | undefined): void {
+    const { limits } = this.#channel;
+    const stands =
+      caption !== undefined &&
+      lengthIn(this.#channel, caption) <= limits.captionLength &&
+      !(as !== "file" && limits.shows[as]?.captionless);
+    if (!this.#mixes(as)) this.#close();
+    this.#album.push({ as, media, ...(stands ? { caption } : {}) });
+    if (caption && !stands) this.add(...split(caption, this.#channel));
+  }
+
+  all(): readonly PieceBody[] {
+    this.#close();
+    return this.#bodies;
+  }
+
+  #mixes(as: MediaForm): boolean {
+    const { album } = this.#channel.limits;
+    const [first] = this.#album;
+    if (!first) return true;
+    if (!album || this.#album.length === album.size) return false;
+    return album.mixes.some((forms) => forms.includes(first.as) && forms.includes(as));
+  }
+
+  #close(): void {
+    const [only] = this.#album;
+    if (this.#album.length > 1) this.#bodies.push({ kind: "album", items: this.#album });
+    else if (only) this.#bodies.push({ kind: "media", ...only });
+    this.#album = [];
+  }
+}
+
+function asText(tree: MarkdownTree, channel: PlanChannel): readonly PieceBody[] {
+  const { limits, render } = channel;
+  const rendered = limits.markup ? renderParts(tree, limits.textLength, render) : [render(tree)];
+  return rendered.flatMap((part) => split(part, channel));
+}
+
+function split(rendered: Rendered, channel: PlanChannel): readonly PieceBody[] {
+  const pieces = splitRendered(rendered, channel.limits.textLength, (piece) => lengthIn(channel, piece));
+  return pieces.map((piece) => ({ kind: "text", rendered: piece }));
+}
+
+function lengthIn(channel: PlanChannel, rendered: Rendered): number {
+  return channel.lengthOf?.(rendered) ?? rendered.text.length;
 }
 
 function plainTree(text: string): MarkdownTree {
@@ -75,66 +152,66 @@ function plainTree(text: string): MarkdownTree {
   };
 }
 
-function asText(rendered: Rendered, channel: Pick<Channel, "limits">): readonly PieceBody[] {
-  return splitRendered(rendered, channel.limits.textLength).map((piece) => ({
-    kind: "text",
-    rendered: piece,
-  }));
+const FILE_NAME = "answer.md";
+/** What is shown of an answer that goes out as a file: enough to tell whether to open it. */
+const FIRST_CHARACTERS = 700;
+
+/** The first words of an answer, and all of it as a file. */
+async function inFile(
+  markdown: string,
+  tree: MarkdownTree,
+  { channel, blobs }: PlanFor,
+): Promise<readonly PieceBody[]> {
+  const bytes = Buffer.from(markdown);
+  const blob = await blobs.put(bytes);
+  const media = {
+    type: "file",
+    mimeType: "text/markdown",
+    blob,
+    bytes: bytes.length,
+    filename: FILE_NAME,
+  } as const;
+  const caption = channel.render(plainTree(say("answer.in_file")));
+  const [first] = renderParts(tree, FIRST_CHARACTERS, channel.render);
+  return [
+    ...(first ? split(first, channel) : []),
+    { kind: "media", as: "file", media, ...(channel.limits.captionLength > 0 ? { caption } : {}) },
+  ];
 }
 
-/** Pictures and videos that stand together go as albums where the channel has them; everything else goes alone. */
-function asPieces(items: readonly AlbumItem[], albumSize: number): readonly PieceBody[] {
-  const bodies: PieceBody[] = [];
-  let run: AlbumItem[] = [];
-  const close = (): void => {
-    const [only] = run;
-    if (run.length > 1) bodies.push({ kind: "album", items: run });
-    else if (only) bodies.push({ kind: "media", ...only });
-    run = [];
-  };
-  for (const item of items) {
-    const groups = albumSize > 1 && (item.media.type === "image" || item.media.type === "video");
-    if (!groups || run.length === albumSize) close();
-    run.push(item);
-    if (!groups) close();
-  }
-  close();
-  return bodies;
-}
-
-/** The block of a referenced file, or the words that stand in for it. */
-async function load(path: string, by: PlanFor): Promise<MediaBlock | string> {
+/** A referenced file as it goes out; the words that stand in for it; or nothing where it stays a link. */
+async function load(reference: string, by: PlanFor): Promise<Fitted | string | undefined> {
+  const { blobs, roots, answers, channel, clock, log, signal, workshop, imagePixels } = by;
+  const { fileBytes, shows } = channel.limits;
+  const take = (chunks: AsyncIterable<Uint8Array>) => blobs.write(chunks, fileBytes);
+  const local = isMediaPath(reference);
   try {
-    const { bytes, filename } = await loadMedia(
-      path,
-      by.roots,
-      Math.max(...Object.values(by.channel.limits.mediaBytes)),
-    );
-    const { mimeType, kind, ...sides } = await describe(bytes, filename);
-    const capBytes = by.channel.limits.mediaBytes[kind];
-    if (bytes.length > capBytes) throw tooLarge(filename, bytes.length, capBytes);
-    return { type: kind, mimeType, blob: await by.blobs.put(bytes), bytes: bytes.length, filename, ...sides };
+    const { taken, filename } = local
+      ? await loadMedia(reference, roots, fileBytes, take)
+      : await fetchRemote(reference, { hosts: answers.mediaHosts, clock, ...by.net }, signal, take);
+    if (taken.bytes === 0) throw new GatewayError("media.unavailable", "the file is empty");
+    const fitted = await formOf(taken, filename, { shows, workshop, imagePixels, signal });
+    // Servers answer with a page where a file is gone or a login is missing.
+    if (!local && fitted.media.mimeType === "text/html")
+      throw new GatewayError("media.unavailable", "the address gives a page, and no file");
+    return fitted;
   } catch (error) {
-    if (!(error instanceof GatewayError)) throw error;
-    by.log.warn({ code: error.code }, "a media reference of an answer was refused");
-    return say("media.left_out", "en", { name: path.split("/").at(-1) ?? "file", why: reasonOf(error) });
+    if (!(error instanceof GatewayError) || signal.aborted) throw error;
+    log.warn({ code: error.code }, "a media reference of an answer was refused");
+    if (!local) return undefined;
+    return say("media.left_out", "en", { name: safeName(reference) ?? "file", why: reasonOf(error) });
   }
+}
+
+/** What is not fetched leads there all the same. */
+function leftOut({ path, alt }: { readonly path: string; readonly alt: string }): MarkdownTree {
+  const link: InlineNode = { type: "image", url: path, alt };
+  return { blocks: [{ type: "paragraph", inline: [link] }] };
 }
 
 function reasonOf(error: GatewayError): string {
-  switch (error.code) {
-    case "media.too_large":
-      return "too large to send";
-    case "media.not_found":
-      return "the file is not there";
-    default:
-      return "not a file that may be sent";
-  }
-}
-
-function tooLarge(filename: string, bytes: number, capBytes: number): GatewayError {
-  return new GatewayError(
-    "media.too_large",
-    `${filename} has ${bytes} bytes; the channel takes at most ${capBytes}`,
-  );
+  if (hasCode(error, "media.too_large")) return "too large to send";
+  if (hasCode(error, "media.not_found")) return "the file is not there";
+  if (hasCode(error, "media.unavailable")) return "the file is empty";
+  return "not a file that may be sent";
 }

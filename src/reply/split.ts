@@ -1,31 +1,47 @@
 import type { Mark, Rendered } from "../core/tree.ts";
 
 /**
- * Splits what a channel rendered into pieces of at most `textLength` UTF-16 units: at an empty line where it can, else
- * at a line's end, after a sentence, at a blank, and only then between two graphemes.
- * Marks that a cut goes through continue in the next piece with their url and language. Pieces are trimmed; nothing
- * else is lost. An empty or invisible text gives no pieces.
+ * Splits what a channel rendered into pieces of at most `textLength`, by the channel's own count (UTF-16 units without
+ * one): at an empty line where it can, else at a line's end, after a sentence, at a blank, and only then between two
+ * graphemes. Marks that a cut goes through continue in the next piece with their url and language, and a table with its
+ * heading. Pieces are trimmed; nothing else is lost. An empty or invisible text gives no pieces.
  */
-export function splitRendered(rendered: Rendered, textLength: number): readonly Rendered[] {
+export function splitRendered(
+  rendered: Rendered,
+  textLength: number,
+  lengthOf: (piece: Rendered) => number = ({ text }) => text.length,
+): readonly Rendered[] {
   const { text } = rendered;
   const marks = rendered.marks.toSorted(
     (one, other) => one.offset - other.offset || other.length - one.length,
   );
-  const code = marks.filter(({ type }) => type === "pre");
+  const code = marks.filter(({ type }) => BLOCKS.has(type));
   const pieces: Rendered[] = [];
   let start = skipBlank(text, code, 0);
   let open = 0; // no mark before this one reaches as far as `start`
   while (start < text.length) {
     while (open < marks.length && endOf(marks[open] as Mark) <= start) open++; // within the length
     const near = within(marks, open, start, start + textLength);
-    const room = Math.min(text.length, start + textLength, endOfMarks(near, start));
-    const end = room === text.length ? room : findCut(text, near, start, room);
-    const piece = cutOut(text, near, start, end);
-    if (!INVISIBLE.test(piece.text)) pieces.push(piece);
-    start = skipBlank(text, code, end);
+    const head = headAt(text, near, start, textLength);
+    let room = Math.min(text.length, start + textLength - head.length, endOfMarks(near, start));
+    for (;;) {
+      const end = room === text.length ? room : findCut(text, near, start, room);
+      const piece = under(head, cutOut(text, near, start, end));
+      const excess = lengthOf(piece) - textLength;
+      if (excess <= 0 || end <= start + 2) {
+        if (!INVISIBLE.test(piece.text)) pieces.push(piece);
+        start = skipBlank(text, code, end);
+        break;
+      }
+      // What the signs of the marks take is the room that the text has less.
+      room = Math.max(start + 2, Math.min(room, end) - excess);
+    }
   }
   return pieces;
 }
+
+/** How channels call a block of code; its lines and their indentation are kept. */
+const BLOCKS: ReadonlySet<string> = new Set(["pre", "block"]);
 
 /** The marks from index `first` on that touch the text between `start` and `end`. */
 function within(marks: readonly Mark[], first: number, start: number, end: number): readonly Mark[] {
@@ -36,6 +52,28 @@ function within(marks: readonly Mark[], first: number, start: number, end: numbe
     if (endOf(mark) > start) near.push(mark);
   }
   return near;
+}
+
+/** What is said again before a piece that begins in the middle of a table; not where it would fill half of it. */
+function headAt(text: string, near: readonly Mark[], start: number, textLength: number): string {
+  const table = near.find(
+    ({ offset, head = 0 }) => head > 0 && offset + head <= start && head <= textLength / 2,
+  );
+  return table ? text.slice(table.offset, table.offset + (table.head ?? 0)) : "";
+}
+
+/** The piece below its heading, which belongs to the mark that the piece begins with. */
+function under(head: string, { text, marks }: Rendered): Rendered {
+  if (head === "") return { text, marks };
+  return {
+    text: head + text,
+    // A mark that the piece begins in goes on from the piece before: the table's own, or a quote around it.
+    marks: marks.map((mark) =>
+      mark.offset === 0
+        ? { ...mark, length: mark.length + head.length }
+        : { ...mark, offset: mark.offset + head.length },
+    ),
+  };
 }
 
 const MOST_MARKS = 100; // Bot API: further entities of a message are dropped in silence
@@ -51,7 +89,7 @@ function endOfMarks(marks: readonly Mark[], start: number): number {
   let bytes = 0;
   for (const mark of marks) {
     count++;
-    bytes += MARK_BYTES + Buffer.byteLength(mark.url ?? "");
+    bytes += MARK_BYTES + Buffer.byteLength(`${mark.url ?? ""}${mark.language ?? ""}`);
     if ((count > MOST_MARKS || bytes > MOST_MARK_BYTES) && mark.offset > start) return mark.offset;
   }
   return Infinity;
@@ -72,12 +110,15 @@ function findCut(text: string, marks: readonly Mark[], start: number, room: numb
     return undefined;
   };
   const share = (part: number): number => start + Math.floor((room - start) * part);
-  const isCode = (at: number): boolean => marks.some((mark) => mark.type === "pre" && holds(mark, at));
+  const isCode = (at: number): boolean => marks.some((mark) => BLOCKS.has(mark.type) && holds(mark, at));
   const isAtom = (at: number): boolean =>
     marks.some((mark) => (mark.url !== undefined || mark.type === "code") && holds(mark, at));
 
-  const emptyLine = last(share(0.6), (at) => text.startsWith("\n\n", at) && !isCode(at));
-  const lineEnd = emptyLine ?? last(share(0.5), (at) => text[at] === "\n");
+  const lineEnd =
+    last(share(0.6), (at) => text.startsWith("\n\n", at) && !isCode(at)) ??
+    // Platforms take the blanks at a message's beginning away, and an indented line would lose its own.
+    last(share(0.5), (at) => text[at] === "\n" && !isBlank(text[at + 1])) ??
+    last(share(0.5), (at) => text[at] === "\n");
   if (lineEnd !== undefined) return beforeHeading(text, marks, start, lineEnd);
   return (
     last(share(0.5), (at) => isBlank(text[at]) && SENTENCE_END.test(text.slice(at - 3, at)) && !isAtom(at)) ??
@@ -95,7 +136,8 @@ function betweenGraphemes(text: string, segments: Intl.Segments, start: number, 
   if (index > 0) return start + index;
   // One grapheme longer than a message: marks piled on a letter. Only a pair of surrogates is kept together.
   const isPair = /[\ud800-\udbff]/.test(text[room - 1] ?? "") && /[\udc00-\udfff]/.test(text[room] ?? "");
-  return isPair && room - 1 > start ? room - 1 : room;
+  if (!isPair) return room;
+  return room - 1 > start ? room - 1 : room + 1;
 }
 
 // A line that is bold as a whole is how channels write headings; more than a few of them are a bold list.
@@ -121,9 +163,20 @@ function cutOut(text: string, marks: readonly Mark[], start: number, end: number
     const from = Math.max(mark.offset, start);
     const to = Math.min(endOf(mark), shown);
     if (text.slice(from, to).trim() === "") return [];
-    return [{ ...mark, offset: from - start, length: to - from }];
+    return [partOf(mark, from - start, to - from)];
   });
   return { text: text.slice(start, shown), marks: kept.slice(0, MOST_MARKS) };
+}
+
+/** The mark over a piece's part of it; what its head is for is done by then. */
+function partOf({ type, url, language }: Mark, offset: number, length: number): Mark {
+  return {
+    type,
+    offset,
+    length,
+    ...(url === undefined ? {} : { url }),
+    ...(language === undefined ? {} : { language }),
+  };
 }
 
 /** The first position from `from` on that is not blank; in code, the beginning of its line, for its indentation. */

@@ -16,7 +16,7 @@ import {
  */
 export function parseMarkdown(markdown: string): MarkdownTree {
   // A NUL is U+FFFD by CommonMark 2.3; left in, the parser would not see the reference that it stands in.
-  const source = markdown.replaceAll(/\r\n?/g, "\n").replaceAll("\0", "\ufffd");
+  const source = markdown.toWellFormed().replaceAll(/\r\n?/g, "\n").replaceAll("\0", "\ufffd");
   try {
     return new Reader(parser.lexer(source) as unknown as readonly Lexed[]).tree(); // our extensions are its only others
   } catch {
@@ -25,9 +25,28 @@ export function parseMarkdown(markdown: string): MarkdownTree {
   }
 }
 
+/** The code, formulas, HTML and escaped signs of a text as they are written, in their order. Never throws. */
+export function codeIn(markdown: string): readonly string[] {
+  const found: string[] = [];
+  try {
+    // Nothing in it is awaited: it walks at once.
+    void parser.walkTokens(parser.lexer(markdown), (token) => {
+      if (LITERAL.has(token.type)) found.push(token.raw);
+    });
+  } catch {
+    // As in parseMarkdown: what overruns the parser is read as text.
+  }
+  return found;
+}
+
+const LITERAL: ReadonlySet<string> = new Set(["code", "codespan", "escape", "html", "math"]);
+
 const parser = new Marked({ gfm: true, extensions, hooks: { emStrongMask: maskMath } });
 
 type Lexed = MarkedToken | FootnoteText | FootnoteRef | Formula;
+
+// What is longer is no language, and would be said again in each piece of a long block.
+const LONGEST_LANGUAGE = 40;
 
 // Deeper markup than this is shown as it is written, so that whoever walks the tree needs no guard.
 const DEEPEST = 24;
@@ -101,7 +120,8 @@ class Reader {
         const language = decodeEntities(token.lang ?? "")
           .trim()
           .split(/\s/)[0];
-        return [{ type: "code", text: token.text, ...(language ? { language } : {}) }];
+        const named = language && language.length <= LONGEST_LANGUAGE;
+        return [{ type: "code", text: token.text, ...(named ? { language } : {}) }];
       }
       case "math":
         return token.block

@@ -1,34 +1,62 @@
 import type { AttachmentOutcome, ContentBlock, Unfetched } from "../core/blocks.ts";
 import type { MessageEvent } from "../core/events.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
+import type { Notice } from "../core/sentences.ts";
 import type { Database } from "./database.ts";
+import { withTrace } from "./inbox.ts";
 import type { Queries } from "./tables.ts";
 
-/** Marks the media of a message as to be fetched; gives the numbers of the rows. */
+/**
+ * Marks media of a message as to be fetched; gives the numbers of the rows. What it quotes comes with it only on
+ * request: where the quoted message stands beside it, its media are there already.
+ */
 export async function insertAttachments(
   trx: Queries,
   inboxId: number,
-  of: { readonly chat: ChatId; readonly channel: ChannelId; readonly event: MessageEvent },
+  of: {
+    readonly chat: ChatId;
+    readonly channel: ChannelId;
+    readonly event: MessageEvent;
+    readonly which: "own" | "quoted" | "all";
+  },
 ): Promise<readonly number[]> {
-  const rows = of.event.content.flatMap((part, seq) =>
-    part.type === "unfetched"
-      ? [
-          {
-            inbox_id: inboxId,
-            seq,
-            chat_id: of.chat,
-            channel: of.channel,
-            state: "waiting" as const,
-            attempts: 0,
-            blocks: "",
-            outcome: "",
-          },
-        ]
-      : [],
-  );
+  const rows = announcedIn(of.event)
+    .filter(({ seq }) => of.which === "all" || isQuoted(seq) === (of.which === "quoted"))
+    .map(({ seq }) => ({
+      inbox_id: inboxId,
+      seq,
+      chat_id: of.chat,
+      channel: of.channel,
+      state: "waiting" as const,
+      attempts: 0,
+      blocks: "",
+      outcome: "",
+      notice: "",
+      notice_values: "",
+    }));
   if (rows.length === 0) return [];
   const inserted = await trx.insertInto("attachment").values(rows).returning("id").execute();
   return inserted.map((row) => row.id);
+}
+
+/** The media of a message by the places of their rows: those of its content, and below 0 those of what it quotes. */
+function announcedIn({
+  content,
+  quote,
+}: MessageEvent): readonly { readonly seq: number; readonly unfetched: Unfetched }[] {
+  return [
+    ...(quote?.media ?? []).map((unfetched, at) => ({ seq: quotedSeq(at), unfetched })),
+    ...content.flatMap((part, seq) => (part.type === "unfetched" ? [{ seq, unfetched: part }] : [])),
+  ];
+}
+
+/** The place of a medium of the quoted message, by its own place there. */
+export function quotedSeq(at: number): number {
+  return -1 - at;
+}
+
+export function isQuoted(seq: number): boolean {
+  return seq < 0;
 }
 
 export type AttachmentTask = {
@@ -38,7 +66,22 @@ export type AttachmentTask = {
   /** How many times it was begun, this one included. A fetch that kills the process is seen here. */
   readonly attempt: number;
   readonly unfetched: Unfetched;
+  /** Who will answer: what is made of a medium depends on who looks at it. */
+  readonly agent: string;
+  /** Its message becomes a turn only if the agent is called by name in it. */
+  readonly listening: boolean;
 };
+
+/** The chat of an attachment that is still to be fetched. */
+export async function chatOfAttachment(database: Database, id: number): Promise<ChatId | undefined> {
+  const row = await database.db
+    .selectFrom("attachment")
+    .select("chat_id")
+    .where("id", "=", id)
+    .where("state", "=", "waiting")
+    .executeTakeFirst();
+  return row?.chat_id;
+}
 
 /** Begins a fetch, counted before the first byte; undefined when it is done already. */
 export async function beginAttachment(database: Database, id: number): Promise<AttachmentTask | undefined> {
@@ -51,24 +94,26 @@ export async function beginAttachment(database: Database, id: number): Promise<A
       .returning(["inbox_id", "seq", "chat_id", "channel", "attempts"])
       .executeTakeFirst();
     if (!row) return undefined;
-    const { payload } = await trx
+    const { payload, agent, state } = await trx
       .selectFrom("inbox")
-      .select("payload")
+      .select(["payload", "agent", "state"])
       .where("id", "=", row.inbox_id)
       .executeTakeFirstOrThrow();
     const event = JSON.parse(payload) as MessageEvent; // written by insertEvent from a MessageEvent
-    const unfetched = event.content[row.seq] as Unfetched; // insertAttachments took the place from this content
+    const { unfetched } = announcedIn(event).find(({ seq }) => seq === row.seq)!; // insertAttachments took its place from here
     return {
       id,
       chat: row.chat_id,
       channel: row.channel,
       attempt: row.attempts,
       unfetched,
+      agent,
+      listening: state === "listening",
     };
   });
 }
 
-/** What a fetch that was interrupted by us, not by a crash, gives back. */
+/** Takes back the count of a fetch: it was interrupted by us, not by a crash, or can no longer end the process. */
 export async function giveBackAttachment(database: Database, id: number): Promise<void> {
   await database.db
     .updateTable("attachment")
@@ -78,15 +123,93 @@ export async function giveBackAttachment(database: Database, id: number): Promis
     .execute();
 }
 
+/**
+ * Commits what became of an attachment, and with it, of a message that was listened to, whether it becomes a turn.
+ * Gives the numbers of attachments that are to be fetched now.
+ */
 export async function finishAttachment(
   database: Database,
   id: number,
-  taken: { readonly blocks: readonly ContentBlock[]; readonly outcome: AttachmentOutcome },
-): Promise<void> {
-  await database.db
-    .updateTable("attachment")
-    .set({ state: "done", blocks: JSON.stringify(taken.blocks), outcome: taken.outcome })
-    .where("id", "=", id)
+  taken: {
+    readonly blocks: readonly ContentBlock[];
+    readonly outcome: AttachmentOutcome;
+    readonly notice?: Notice;
+  },
+  heard?: { readonly named: boolean; readonly now: number },
+): Promise<readonly number[]> {
+  return await database.db.transaction().execute(async (trx) => {
+    const row = await trx
+      .updateTable("attachment")
+      .set({
+        state: "done",
+        blocks: JSON.stringify(taken.blocks),
+        outcome: taken.outcome,
+        notice: taken.notice?.key ?? "",
+        notice_values: taken.notice === undefined ? "" : JSON.stringify(taken.notice.values),
+      })
+      .where("id", "=", id)
+      .where("state", "=", "waiting")
+      .returning("inbox_id")
+      .executeTakeFirst();
+    if (!row || !heard) return [];
+    return await (heard.named
+      ? answerNamed(trx, row.inbox_id, heard.now)
+      : refuseUnnamed(trx, row.inbox_id, heard.now));
+  });
+}
+
+/** The agent was called by name: the message waits for its turn like an addressed one, as an intent of its own. */
+async function answerNamed(trx: Queries, inboxId: number, now: number): Promise<readonly number[]> {
+  const row = await trx
+    .updateTable("inbox")
+    .set({ state: "waiting", intent: inboxId, trace: withTrace({ at: now, step: "called by name" }) })
+    .where("id", "=", inboxId)
+    .where("state", "=", "listening")
+    .returning(["chat_id", "channel", "payload"])
+    .executeTakeFirst();
+  if (!row) return [];
+  const event = JSON.parse(row.payload) as MessageEvent; // written by insertEvent from a MessageEvent
+  return await insertAttachments(trx, inboxId, {
+    chat: row.chat_id,
+    channel: row.channel,
+    event,
+    which: "quoted",
+  });
+}
+
+/** Nobody was called: once all of it is heard, the message is forgotten like any other that is not for us. */
+async function refuseUnnamed(trx: Queries, inboxId: number, now: number): Promise<readonly number[]> {
+  const more = await trx
+    .selectFrom("attachment")
+    .select("id")
+    .where("inbox_id", "=", inboxId)
     .where("state", "=", "waiting")
+    .limit(1)
+    .executeTakeFirst();
+  if (more) return [];
+  const why = "not addressed";
+  const refused = await trx
+    .updateTable("inbox")
+    .set({
+      state: "refused",
+      why,
+      payload: "",
+      ended_at: now,
+      trace: withTrace({ at: now, step: "refused", why }),
+    })
+    .where("id", "=", inboxId)
+    .where("state", "=", "listening")
+    .returning("id")
+    .executeTakeFirst();
+  if (refused) await forgetTaken(trx, [inboxId]);
+  return [];
+}
+
+/** What the media of messages became stands in their thread now, or nowhere; their outcomes are kept. */
+export async function forgetTaken(trx: Queries, inboxIds: readonly number[]): Promise<void> {
+  await trx
+    .updateTable("attachment")
+    .set({ blocks: "", notice_values: "" })
+    .where("inbox_id", "in", inboxIds)
     .execute();
 }

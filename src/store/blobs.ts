@@ -1,7 +1,8 @@
 import { createHash, randomUUID } from "node:crypto";
-import { createReadStream } from "node:fs";
-import { chmod, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
-import { join } from "node:path";
+import { constants, createReadStream } from "node:fs";
+import { chmod, copyFile, link, lstat, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import { dirname, join } from "node:path";
+import { pipeline } from "node:stream/promises";
 import type { Blobs } from "../core/agent.ts";
 import type { BlobRef } from "../core/blocks.ts";
 import type { BlobReader } from "../core/channel.ts";
@@ -11,6 +12,8 @@ import { asError, GatewayError } from "../core/errors.ts";
 export type WrittenBlob = { readonly ref: BlobRef; readonly bytes: number; readonly head: Uint8Array };
 
 const HEAD_BYTES = 4_100; // file-type: minimumBytes
+/** How a copy is called until it is whole. */
+const PARTIAL = ".partial-";
 
 /**
  * Content-addressed media in a private folder: `<folder>/ab/cd…` named by SHA-256. A blob is written whole under
@@ -95,11 +98,72 @@ export class FileBlobs implements Blobs, BlobReader {
     }
   }
 
+  /**
+   * Copies a blob to `path`, which appears whole or not at all, with the time of now. Gives false, and leaves it, when
+   * another file has the name; where the same bytes are there already, they are written anew.
+   * @throws GatewayError "blob.missing".
+   */
+  async copyTo(ref: BlobRef, path: string): Promise<boolean> {
+    const source = this.#path(ref);
+    const there = await this.#compare(ref, path);
+    if (there === "other") return false;
+    const partial = join(dirname(path), `${PARTIAL}${randomUUID()}`);
+    try {
+      // No clone: on some systems that takes the time of the blob over, and a file that came just now would be old.
+      await copyFile(source, partial, constants.COPYFILE_EXCL);
+      await chmod(partial, 0o600);
+      await syncFile(partial);
+      if (there === "same") await rename(partial, path);
+      else await link(partial, path); // unlike a rename, this never replaces what came there meanwhile
+      return true;
+    } catch (error) {
+      if (hasErrno(error, "EEXIST")) return (await this.#compare(ref, path)) === "same";
+      throw (await stat(source).catch(() => undefined)) ? error : missing(ref, error);
+    } finally {
+      await rm(partial, { force: true });
+    }
+  }
+
+  /** Whether a file at `path` has the bytes of a blob. A link or a folder there is something else. */
+  async #compare(ref: BlobRef, path: string): Promise<"same" | "other" | "absent"> {
+    const there = await lstat(path).catch((error: unknown) => {
+      if (hasErrno(error, "ENOENT")) return undefined;
+      throw error;
+    });
+    if (there === undefined) return "absent";
+    const blob = await stat(this.#path(ref)).catch((error: unknown) => {
+      throw missing(ref, error);
+    });
+    if (!there.isFile() || there.size !== blob.size) return "other";
+    const hash = createHash("sha256");
+    const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
+    await pipeline(file.createReadStream(), hash); // closes it
+    return `sha256:${hash.digest("hex")}` === ref ? "same" : "other";
+  }
+
+  /** Where a blob's bytes lie, for those who read files and not streams. They must not be written to. */
+  pathOf(ref: BlobRef): string {
+    return this.#path(ref);
+  }
+
   #path(ref: BlobRef): string {
     const digest = ref.slice("sha256:".length);
     if (!/^[0-9a-f]{64}$/.test(digest)) throw missing(ref, new Error("not a SHA-256 in hex"));
     return join(this.#folder, digest.slice(0, 2), digest.slice(2));
   }
+}
+
+async function syncFile(path: string): Promise<void> {
+  const file = await open(path, "r");
+  try {
+    await file.sync();
+  } finally {
+    await file.close();
+  }
+}
+
+function hasErrno(error: unknown, code: string): boolean {
+  return error instanceof Error && "code" in error && error.code === code;
 }
 
 function tooLarge(bytes: number, capBytes: number): GatewayError {

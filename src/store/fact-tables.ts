@@ -11,6 +11,7 @@ export interface FactTables {
   turn: TurnRow;
   piece: PieceRow;
   person: PersonRow;
+  speaker: SpeakerRow;
   claim_code: ClaimCodeRow;
   channel_state: ChannelStateRow;
 }
@@ -40,7 +41,8 @@ export interface ThreadCountRow {
   n: number;
 }
 
-export type InboxState = "waiting" | "claimed" | "consumed" | "refused" | "withdrawn" | "dead";
+/** A "listening" message becomes a turn only if the agent is called by name in what is said in it. */
+export type InboxState = "listening" | "waiting" | "claimed" | "consumed" | "refused" | "withdrawn" | "dead";
 
 export interface InboxRow {
   id: Generated<number>;
@@ -74,7 +76,7 @@ export interface InboxRow {
 export interface AttachmentRow {
   id: Generated<number>;
   inbox_id: number;
-  /** Its place in the event's content. */
+  /** Its place in the event's content; -1, -2, … in what the event quotes. */
   seq: number;
   chat_id: ChatId;
   channel: string;
@@ -83,6 +85,10 @@ export interface AttachmentRow {
   /** The blocks it became, as JSON; "" while it waits and after its message is consumed. */
   blocks: string;
   outcome: string;
+  /** The key of the sentence that says why it is no use; "" where it is some. */
+  notice: string;
+  /** What stands in the places of that sentence, as JSON; "" once its message is consumed. */
+  notice_values: string;
 }
 
 export type TurnState = "running" | "done" | "failed" | "stopped" | "abandoned";
@@ -136,6 +142,13 @@ export interface PersonRow {
   role: Role;
   granted_by: string;
   at: number;
+}
+
+/** By which number a member of a group is known there. */
+export interface SpeakerRow {
+  chat_id: ChatId;
+  person: string;
+  n: number;
 }
 
 export interface ClaimCodeRow {

@@ -2,8 +2,9 @@ import { sql } from "kysely";
 import type { ContentBlock } from "../core/blocks.ts";
 import type { MessageEvent } from "../core/events.ts";
 import type { ChannelId, ChatId, ThreadId } from "../core/identity.ts";
+import type { Notice } from "../core/sentences.ts";
 import type { InboxState } from "./fact-tables.ts";
-import { isOpenMessage } from "./open-rows.ts";
+import { isOpenAttachment, isOpenMessage } from "./open-rows.ts";
 import type { Queries } from "./tables.ts";
 
 export type NewEvent = {
@@ -33,7 +34,7 @@ export type TraceStep = { readonly at: number; readonly step: string; readonly [
  * The check and the mark are one statement, so that two deliveries at once make one row.
  */
 export async function insertEvent(trx: Queries, event: NewEvent): Promise<number | undefined> {
-  const ended = event.state === "waiting" ? 0 : event.receivedAt;
+  const open = event.state === "waiting" || event.state === "listening";
   const row = await trx
     .insertInto("inbox")
     .values({
@@ -41,7 +42,7 @@ export async function insertEvent(trx: Queries, event: NewEvent): Promise<number
       chat_id: event.chat,
       event_key: event.key,
       payload_hash: event.payloadHash,
-      payload: event.state === "waiting" ? event.payload : "",
+      payload: open ? event.payload : "",
       sender: event.sender,
       ref: event.ref,
       state: event.state,
@@ -54,7 +55,7 @@ export async function insertEvent(trx: Queries, event: NewEvent): Promise<number
       due_at: event.dueAt,
       claims: 0,
       turn_id: 0,
-      ended_at: ended,
+      ended_at: open ? 0 : event.receivedAt,
       trace: JSON.stringify(event.trace),
     })
     .onConflict((conflict) =>
@@ -132,27 +133,58 @@ export async function hasOpenAlbum(
   return item !== undefined;
 }
 
-/** Takes back what waits in a chat and no turn has begun with; gives the number of messages. */
+/** Whether the message that a reply names by `ref` belongs to an intent that waits. */
+export async function isInIntent(
+  trx: Queries,
+  chat: ChatId,
+  { intent, ref }: { readonly intent: number; readonly ref: string },
+): Promise<boolean> {
+  const message = await trx
+    .selectFrom("inbox")
+    .select("id")
+    .where("chat_id", "=", chat)
+    .where(isOpenMessage)
+    .where("intent", "=", intent)
+    .where("ref", "=", ref)
+    .limit(1)
+    .executeTakeFirst();
+  return message !== undefined;
+}
+
+/**
+ * Takes back what waits in a chat and no turn has begun with; gives the number of messages. One that is still listened
+ * to is taken back as well, but not counted: nobody knows yet whether it is for us.
+ */
 export async function withdrawWaiting(trx: Queries, chat: ChatId, now: number): Promise<number> {
-  const withdrawn = await trx
+  const gone = {
+    state: "withdrawn",
+    why: "stopped before its turn began",
+    payload: "",
+    ended_at: now,
+    trace: withTrace({ at: now, step: "withdrawn" }),
+  } as const;
+  const listened = await trx
     .updateTable("inbox")
-    .set({
-      state: "withdrawn",
-      why: "stopped before its turn began",
-      payload: "",
-      ended_at: now,
-      trace: withTrace({ at: now, step: "withdrawn" }),
-    })
+    .set(gone)
+    .where("state", "=", "listening")
+    .where("id", "in", (eb) =>
+      eb.selectFrom("attachment").select("inbox_id").where(isOpenAttachment).where("chat_id", "=", chat),
+    )
+    .returning("id")
+    .execute();
+  const waiting = await trx
+    .updateTable("inbox")
+    .set(gone)
     .where("chat_id", "=", chat)
     .where("state", "=", "waiting")
     .where("intent", ">", 0)
     .where(isOpenMessage)
     .returning("id")
     .execute();
-  const ids = withdrawn.map((row) => row.id);
+  const ids = [...listened, ...waiting].map((row) => row.id);
   if (ids.length > 0)
     await trx.updateTable("attachment").set({ state: "done" }).where("inbox_id", "in", ids).execute();
-  return ids.length;
+  return waiting.length;
 }
 
 /** A message that joined nothing opens an intent of its own number. */
@@ -160,11 +192,19 @@ export async function openIntent(trx: Queries, inboxId: number): Promise<void> {
   await trx.updateTable("inbox").set({ intent: inboxId }).where("id", "=", inboxId).execute();
 }
 
-/** A waiting message as a turn takes it: the event, and what became of its media by their place in the content. */
+/** A waiting message as a turn takes it: the event, and what became of its media by the places of their rows. */
 export type WaitingMessage = {
   readonly id: number;
   readonly event: MessageEvent;
-  readonly taken: ReadonlyMap<number, { readonly blocks: readonly ContentBlock[]; readonly outcome: string }>;
+  readonly taken: ReadonlyMap<number, TakenAttachment>;
+  /** In a group: by which number its sender is known there. */
+  readonly speaker?: number;
+};
+
+export type TakenAttachment = {
+  readonly blocks: readonly ContentBlock[];
+  /** Where it is no use to the agent, what the person is told. */
+  readonly notice?: Notice;
 };
 
 /** Adds a decision to the trace of messages. */

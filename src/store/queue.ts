@@ -1,3 +1,4 @@
+import { isQuoted } from "./attachments.ts";
 import type { Database } from "./database.ts";
 import type { InboxState, PieceState } from "./fact-tables.ts";
 import { withTrace } from "./inbox.ts";
@@ -27,7 +28,7 @@ export async function queued(database: Database): Promise<readonly QueuedMessage
   return await database.db
     .selectFrom("inbox")
     .select(LISTED)
-    .where("state", "in", ["waiting", "claimed", "dead"])
+    .where("state", "in", ["listening", "waiting", "claimed", "dead"])
     .orderBy("id")
     .execute();
 }
@@ -62,7 +63,16 @@ export type Story = {
     readonly step: string;
     readonly [detail: string]: unknown;
   }[];
-  readonly attachments: readonly { readonly outcome: string; readonly attempts: number }[];
+  readonly attachments: readonly {
+    /** It belongs to the message that this one answers. */
+    readonly quoted: boolean;
+    readonly state: "waiting" | "done";
+    /** "" where there is none: it is being fetched, or was taken back. */
+    readonly outcome: string;
+    /** The key of the sentence that says why it is no use; "" where it is some. */
+    readonly notice: string;
+    readonly attempts: number;
+  }[];
   readonly pieces: readonly {
     readonly id: number;
     readonly state: PieceState;
@@ -77,7 +87,7 @@ export async function storyOf(database: Database, id: number): Promise<Story | u
   if (!row) return undefined;
   const attachments = await db
     .selectFrom("attachment")
-    .select(["outcome", "attempts"])
+    .select(["seq", "state", "outcome", "notice", "attempts"])
     .where("inbox_id", "=", id)
     .orderBy("seq")
     .execute();
@@ -96,7 +106,7 @@ export async function storyOf(database: Database, id: number): Promise<Story | u
     why: row.why,
     receivedAt: row.received_at,
     steps: row.trace.split("\n").map((line) => JSON.parse(line) as Story["steps"][number]), // written by insertEvent and withTrace
-    attachments,
+    attachments: attachments.map(({ seq, ...rest }) => ({ quoted: isQuoted(seq), ...rest })),
     pieces,
   };
 }

@@ -2,13 +2,16 @@ import type { Transaction } from "kysely";
 import type { ContentBlock } from "../core/blocks.ts";
 import type { MessageEvent } from "../core/events.ts";
 import type { ChannelId, ChatAddress, ChatId, Hold, ThreadId } from "../core/identity.ts";
+import type { Notice, SentenceKey } from "../core/sentences.ts";
+import { forgetTaken } from "./attachments.ts";
 import { addressOf } from "./chats.ts";
 import type { Database } from "./database.ts";
-import type { InboxRow, TurnState } from "./fact-tables.ts";
+import type { AttachmentRow, InboxRow, TurnState } from "./fact-tables.ts";
 import { assertHeld } from "./holds.ts";
-import { type WaitingMessage, withTrace } from "./inbox.ts";
+import { type TakenAttachment, type WaitingMessage, withTrace } from "./inbox.ts";
 import { isOpenMessage } from "./open-rows.ts";
 import { insertPieces, type NewPiece } from "./pieces.ts";
+import { speakerNumber } from "./speakers.ts";
 import type { Queries, Tables } from "./tables.ts";
 
 /** A message whose turn has ended the process this many times is set aside. */
@@ -53,7 +56,7 @@ export async function claimTurn(
   return await database.light(async (trx) => {
     const row = await trx
       .selectFrom("chat")
-      .select(["channel", "owner", "epoch", "until"])
+      .select(["channel", "kind", "owner", "epoch", "until"])
       .where("id", "=", chat)
       .$if(database.dialect === "postgres", (query) => query.forUpdate())
       .executeTakeFirstOrThrow();
@@ -69,6 +72,7 @@ export async function claimTurn(
     if (dueAt > by.now && !setBack) return { kind: "wait", at: dueAt };
     const attachments = await attachmentsOf(trx, messages);
     if (attachments.some((attachment) => attachment.state === "waiting")) return { kind: "idle" };
+    const speaker = row.kind === "group" ? await speakerNumber(trx, chat, first.sender) : undefined;
     const crashes = Math.max(...messages.map((message) => message.claims));
     const dead = crashes >= CRASHES_BEFORE_DEAD;
     const hold: Hold = { chat, owner: by.owner, epoch: row.epoch + 1 };
@@ -109,7 +113,7 @@ export async function claimTurn(
         messages.map((message) => message.id),
       )
       .execute();
-    const waiting = messages.map((message) => toWaiting(message, attachments));
+    const waiting = messages.map((message) => toWaiting(message, attachments, speaker));
     const place = waiting[0]!.event.place; // one per row of messages, and there is a first
     const turn: ClaimedTurn = {
       id,
@@ -128,7 +132,7 @@ export async function claimTurn(
 async function oldestIntent(trx: Queries, chat: ChatId): Promise<readonly IntentRow[]> {
   return await trx
     .selectFrom("inbox")
-    .select(["id", "payload", "agent", "thread", "intent", "received_at", "due_at", "claims"])
+    .select(["id", "payload", "sender", "agent", "thread", "intent", "received_at", "due_at", "claims"])
     .where("chat_id", "=", chat)
     .where(isOpenMessage)
     .where("state", "=", "waiting")
@@ -154,7 +158,7 @@ async function attachmentsOf(
   if (ids.length === 0) return [];
   return await trx
     .selectFrom("attachment")
-    .select(["inbox_id", "seq", "state", "blocks", "outcome"])
+    .select(["inbox_id", "seq", "state", "blocks", "notice", "notice_values"])
     .where("inbox_id", "in", ids)
     .orderBy("id")
     .execute();
@@ -162,28 +166,35 @@ async function attachmentsOf(
 
 type IntentRow = Pick<
   InboxRow,
-  "payload" | "agent" | "thread" | "intent" | "received_at" | "due_at" | "claims"
+  "payload" | "sender" | "agent" | "thread" | "intent" | "received_at" | "due_at" | "claims"
 > & { readonly id: number };
 
-type TakenRow = {
-  readonly inbox_id: number;
-  readonly seq: number;
-  readonly blocks: string;
-  readonly outcome: string;
-};
+type TakenRow = Pick<AttachmentRow, "inbox_id" | "seq" | "blocks" | "notice" | "notice_values">;
 
-function toWaiting(row: IntentRow, attachments: readonly TakenRow[]): WaitingMessage {
+function toWaiting(
+  row: IntentRow,
+  attachments: readonly TakenRow[],
+  speaker: number | undefined,
+): WaitingMessage {
   return {
     id: row.id,
     event: JSON.parse(row.payload) as MessageEvent, // written by insertEvent from a MessageEvent
     taken: new Map(
       attachments
         .filter((attachment) => attachment.inbox_id === row.id)
-        .map(({ seq, blocks, outcome }) => [
-          seq,
-          { blocks: JSON.parse(blocks) as readonly ContentBlock[], outcome }, // written by finishAttachment
-        ]),
+        .map((attachment) => [attachment.seq, toTaken(attachment)]),
     ),
+    ...(speaker === undefined ? {} : { speaker }),
+  };
+}
+
+/** What finishAttachment wrote. */
+function toTaken({ blocks, notice, notice_values: values }: TakenRow): TakenAttachment {
+  return {
+    blocks: JSON.parse(blocks) as readonly ContentBlock[],
+    ...(notice === ""
+      ? {}
+      : { notice: { key: notice as SentenceKey, values: JSON.parse(values) as Notice["values"] } }),
   };
 }
 
@@ -234,7 +245,7 @@ export async function commitTurn(
       .execute();
     if (end.messages === "consumed" && turn.messages.some((message) => message.taken.size > 0)) {
       const ids = turn.messages.map((message) => message.id);
-      await trx.updateTable("attachment").set({ blocks: "" }).where("inbox_id", "in", ids).execute();
+      await forgetTaken(trx, ids);
     }
     await insertPieces(trx, end.pieces, end.now);
     await endTurn(trx, turn, end.state, end.error, end.now);

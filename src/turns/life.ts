@@ -12,15 +12,18 @@ export class Life {
   readonly #channel: Channel;
   readonly #to: ChatAddress;
   readonly #clock: Clock;
+  readonly #draftOf: (text: string) => string;
   #timer: Timer | undefined;
   #draft: string | undefined;
   #busy = false;
   #ended = false;
 
-  constructor(channel: Channel, to: ChatAddress, clock: Clock) {
+  /** `draftOf` says what is shown of a text that is still being written. */
+  constructor(channel: Channel, to: ChatAddress, clock: Clock, draftOf: (text: string) => string) {
     this.#channel = channel;
     this.#to = to;
     this.#clock = clock;
+    this.#draftOf = draftOf;
   }
 
   begin(): void {
@@ -54,9 +57,9 @@ export class Life {
     if (this.#ended) return;
     this.#timer?.cancel();
     this.#timer = this.#clock.after(ms, () => {
-      const text = this.#draft;
+      const text = this.#draft === undefined ? "" : this.#draftOf(this.#draft);
       this.#draft = undefined;
-      this.#show(text === undefined ? { kind: "typing" } : { kind: "draft", text });
+      this.#show(text.trim() === "" ? { kind: "typing" } : { kind: "draft", text });
     });
   }
 }

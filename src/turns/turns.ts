@@ -26,6 +26,8 @@ export type Pieces = {
     markdown: string,
   ): Promise<readonly PieceBody[]>;
   words(channel: Channel, text: string): readonly PieceBody[];
+  /** What is shown of an answer that is still being written. */
+  readonly draft: (markdown: string) => string;
 };
 
 export type TurnParts = {
@@ -38,6 +40,8 @@ export type TurnParts = {
   readonly channel: (id: ChannelId) => Channel | undefined;
   readonly agent: (name: string) => AgentDefinition | undefined;
   readonly pieces: Pieces;
+  /** The folder of a chat, absolute. */
+  readonly folder: (chat: ChatId) => string;
   /** Aborts when the grace of a shutdown is over. */
   readonly cutOff: AbortSignal;
 };
@@ -113,8 +117,13 @@ export class Turns {
         throw new GatewayError("channel.unreachable", `the connection ${turn.channel} is not open`);
       if (!agent)
         throw new GatewayError("agent.invalid", `there is no agent ${turn.agent} in the configuration`);
-      const { markdown } = await this.#ask(turn, agent, channel, controller);
-      const bodies = await this.#parts.pieces.answer(channel, turn.hold.chat, agent, markdown);
+      const { markdown, refused } = await this.#ask(turn, agent, channel, controller);
+      const bodies = [
+        ...refused.flatMap((name) =>
+          this.#parts.pieces.words(channel, say("media.refused_by_model", "en", { name })),
+        ),
+        ...(await this.#parts.pieces.answer(channel, turn.hold.chat, agent, markdown)),
+      ];
       // The person has been told that it is stopped.
       if (hasCode(controller.signal.reason, "turn.stopped")) throw controller.signal.reason;
       return await this.#end(turn, channel, { state: "done", error: "", bodies });
@@ -148,7 +157,7 @@ export class Turns {
       controller.abort(new GatewayError("turn.timed_out", `the turn took longer than ${turnSeconds} s`)),
     );
     const renewal = this.#keepHold(turn, controller);
-    const life = new Life(channel, turn.to, clock);
+    const life = new Life(channel, turn.to, clock, this.#parts.pieces.draft);
     try {
       const answer = runner.run(
         {
@@ -158,6 +167,7 @@ export class Turns {
           messageId: `intent-${turn.intent}`,
           content: contentOf(turn.messages),
           sentAt: turn.messages[0]?.event.sentAt ?? "",
+          folder: this.#parts.folder(turn.hold.chat),
           ...(channel.limits.drafts ? { onText: (text: string) => life.draft(text) } : {}),
         },
         controller.signal,

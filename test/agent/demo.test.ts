@@ -7,7 +7,7 @@ import { bench, definition, turn } from "./set-up.ts";
 
 const agent = definition();
 const PHOTO: ContentBlock = { type: "image", mimeType: "image/jpeg", blob: "sha256:01", bytes: 52_300 };
-const extract = { blob: "sha256:00", bytes: 9 } as const;
+const extract = { as: "text", blob: "sha256:00", bytes: 9 } as const;
 
 describe("the demo agent", () => {
   it("says that no model is set up and how to set one up", async () => {
@@ -32,21 +32,28 @@ describe("the demo agent", () => {
         height: 400,
         caption: "me",
       },
-      { type: "audio", mimeType: "audio/ogg", blob: "sha256:02", bytes: 812, durationSeconds: 65 },
+      {
+        type: "audio",
+        mimeType: "audio/wav",
+        blob: "sha256:02",
+        bytes: 812,
+        durationSeconds: 65,
+        note: "made from audio/ogg, 96 bytes",
+      },
       {
         type: "file",
         mimeType: "application/pdf",
         blob: "sha256:03",
         bytes: 3_400_000,
         filename: "mill_pond.pdf",
-        extract: { blob: document, bytes: words.length },
+        extract: { as: "text", blob: document, bytes: words.length },
       },
       { type: "file", mimeType: "text/plain", blob: "sha256:04", bytes: 9, filename: "n.txt", extract },
     ];
     expect((await say(agent, "1", content)).split("\n\n")[2]?.split("\n")).toEqual([
       String.raw`- text: “what is \*this\*?”`,
       "- image: image/jpeg, 52 KB, 640 × 400 px; it says “me”",
-      "- audio: audio/ogg, 812 bytes, 1 min 05 s",
+      "- audio: audio/wav, 812 bytes, 1 min 05 s, made from audio/ogg, 96 bytes",
       String.raw`- file mill\_pond.pdf: application/pdf, 3.4 MB; its text begins “Chapter one, in which a heron and a kingfisher meet at the …”`,
       "- file n.txt: text/plain, 9 bytes; its text is no longer available",
     ]);

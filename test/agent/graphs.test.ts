@@ -1,7 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import type { AgentDefinition } from "../../src/core/agent.ts";
-import type { MediaBlock } from "../../src/core/blocks.ts";
+import { base64, medium } from "./media-blocks.ts";
 import { bench, definition, failure, turn } from "./set-up.ts";
 
 const graph = (name: string): AgentDefinition =>
@@ -30,26 +30,36 @@ describe("a graph that an operator brings", () => {
     expect(await runner.run(turn(agent, "1", "birds"), new AbortController().signal)).toEqual({
       markdown: "2: found of birds",
       replayed: true,
+      refused: [],
     });
   });
 
-  it("is given an image and the text of a document as standard blocks", async () => {
+  it("is given pictures, PDF and sound as standard blocks, and text for what stands for the rest", async () => {
     const { blobs, say } = bench();
-    const image = await blobs.put(Buffer.from("PNG"));
-    const extract = await blobs.put(Buffer.from("Dear reader"));
-    const blocks: readonly MediaBlock[] = [
-      { type: "image", mimeType: "image/png", blob: image, bytes: 3, caption: "my cat" },
-      {
-        type: "file",
-        mimeType: "text/plain",
-        blob: extract,
-        bytes: 11,
-        extract: { blob: extract, bytes: 11 },
-      },
-    ];
-    const answer = await say(graph("echo"), "1", blocks);
-    expect(answer).toContain(`image image/png ${Buffer.from("PNG").toString("base64")} | my cat`);
+    const answer = await say(graph("echo"), "1", [
+      await medium(blobs, { type: "image", mimeType: "image/png", caption: "my cat" }, { bytes: "PNG" }),
+      await medium(blobs, { mimeType: "application/pdf" }, { bytes: "PDF", text: "Dear" }),
+      await medium(blobs, { type: "audio", mimeType: "audio/ogg" }, { bytes: "OGG" }),
+      await medium(blobs, { mimeType: "text/plain" }, { text: "Dear reader" }),
+      await medium(blobs, { type: "audio", mimeType: "audio/ogg" }, { transcript: "Hello there" }),
+      await medium(blobs, { type: "video", mimeType: "video/mp4" }, { stills: ["0:02"] }),
+    ]);
+    expect(answer).toContain(`image image/png ${base64("PNG")} | my cat`);
+    expect(answer).toContain(`file application/pdf ${base64("PDF")}`);
+    expect(answer).toContain(`audio audio/ogg ${base64("OGG")}`);
     expect(answer).toMatch(/<document-\w+>\nDear reader\n<\/document-\w+>/);
+    expect(answer).toMatch(/machine-made transcript of a voice note.*\n<transcript-\w+>\nHello there\n/);
+    expect(answer).toContain(`[0:02] | image image/jpeg ${base64("0:02")}`);
+  });
+
+  it("is given words for what its operator says that its model does not take", async () => {
+    const { blobs, runner, say } = bench();
+    const deaf = { ...graph("echo"), senses: { images: false } };
+    expect(await runner.senses(deaf)).toEqual({ images: false, pdf: true, audio: true });
+    const answer = await say(deaf, "1", [
+      await medium(blobs, { type: "image", mimeType: "image/png" }, { bytes: "PNG" }),
+    ]);
+    expect(answer).toBe("1: [image, image/png, 3 bytes: you are not shown its contents]");
   });
 
   it("shows its text to who asked for it", async () => {

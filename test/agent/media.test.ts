@@ -1,201 +1,135 @@
+import { mkdtemp } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import type { AgentDefinition, Blobs } from "../../src/core/agent.ts";
 import type { MediaBlock } from "../../src/core/blocks.ts";
-import { startAnthropic } from "../support/models/anthropic.ts";
-import { startOpenAi } from "../support/models/openai.ts";
-import type { Json, ModelServer } from "../support/models/server.ts";
-import { bench, definition, type Bench } from "./set-up.ts";
+import type { Json } from "../support/models/server.ts";
+import { base64, medium } from "./media-blocks.ts";
+import { closeServers, served } from "./model-servers.ts";
+import { turn } from "./set-up.ts";
 
-const servers: ModelServer[] = [];
-afterEach(async () => {
-  for (const server of servers.splice(0)) await server.close();
-});
-
-async function setUp(
-  provider: "openai" | "anthropic",
-  name = "local",
-): Promise<Bench & { server: ModelServer; agent: AgentDefinition }> {
-  const server = await (provider === "openai" ? startOpenAi : startAnthropic)({ otherwise: "seen" });
-  servers.push(server);
-  return {
-    ...bench(),
-    server,
-    agent: definition({ prompt: "", model: { provider, name, baseUrl: server.url, apiKey: "k" } }),
-  };
-}
-
-/** The content of the message of this turn, as the model was sent it in the newest request. */
-function sent(server: ModelServer, message = -1): unknown {
-  const messages = server.requests.at(-1)?.body["messages"] as readonly Json[]; // both protocols send them so
-  return messages.at(message)?.["content"];
-}
-
-const base64 = (text: string): string => Buffer.from(text).toString("base64");
-
-async function media(
-  blobs: Blobs,
-  fields: Partial<MediaBlock>,
-  bytes = "BYTES",
-  extract?: string,
-): Promise<MediaBlock> {
-  return {
-    type: "file",
-    mimeType: "application/octet-stream",
-    blob: await blobs.put(Buffer.from(bytes)),
-    bytes: bytes.length,
-    ...fields,
-    ...(extract === undefined
-      ? {}
-      : { extract: { blob: await blobs.put(Buffer.from(extract)), bytes: extract.length } }),
-  };
-}
+afterEach(closeServers);
 
 const IMAGE = {
   type: "image",
   mimeType: "image/jpeg",
   filename: "cat.jpg",
-  width: 640,
-  height: 400,
+  path: "/uploads/cat.jpg",
 } as const;
-const IMAGE_WORDS = '[image "cat.jpg", image/jpeg, 640 × 400 px, 5 bytes]';
-const PDF = { mimeType: "application/pdf", filename: "a.pdf" } as const;
-const PDF_WORDS = '[file "a.pdf", application/pdf, 5 bytes]';
+const IMAGE_WORDS = '[image "cat.jpg", image/jpeg, 5 bytes]';
+const NOTE = { mimeType: "text/plain", filename: "n.txt", path: "/uploads/n.txt" } as const;
 
-describe("what OpenAI is sent", () => {
-  it("is an image as a data URL, between words and caption", async () => {
-    const { server, agent, blobs, say } = await setUp("openai");
-    await say(agent, "1", [
-      { type: "text", text: "look" },
-      await media(blobs, { ...IMAGE, caption: "my cat" }),
+describe("documents", () => {
+  it("are cut in the middle to the characters that the agent's limits leave, the first ones whole", async () => {
+    const { agent, blobs, say, sentText } = await served("openai");
+    const small = { ...agent, limits: { ...agent.limits, characters: 60 } };
+    const letters = "abcdefghijklmnopqrstuvwxyz0123456789".repeat(2);
+    await say(small, "1", [
+      await medium(blobs, NOTE, { text: letters }),
+      await medium(blobs, NOTE, { text: "mnopqr" }),
     ]);
-    expect(sent(server)).toEqual([
-      { type: "text", text: "look" },
-      { type: "text", text: IMAGE_WORDS },
-      { type: "image_url", image_url: { url: `data:image/jpeg;base64,${base64("BYTES")}` } },
-      { type: "text", text: "my cat" },
-    ]);
+    expect(sentText()).toContain("5 bytes; shortened]");
+    expect(sentText()).toContain(
+      `${letters.slice(0, 18)}\\n\\n[… left out here …]\\n\\n${letters.slice(-18)}`,
+    );
+    expect(sentText()).toContain("5 bytes; left out, too much text for one request]");
   });
 
-  it("is a PDF as a file with its name", async () => {
-    const { server, agent, blobs, say } = await setUp("openai");
-    await say(agent, "1", [await media(blobs, PDF)]);
-    expect(sent(server)).toEqual([
-      { type: "text", text: PDF_WORDS },
-      {
-        type: "file",
-        file: { file_data: `data:application/pdf;base64,${base64("BYTES")}`, filename: "a.pdf" },
-      },
+  it("of 100 KB are shown whole under the limits of an agent that says none", async () => {
+    const { agentSchema } = await import("../../src/config/schema.ts");
+    const { agent, blobs, say, sentText } = await served("openai");
+    const { limits } = agentSchema.parse({});
+    const text = "x".repeat(102_400);
+    await say({ ...agent, limits: { ...agent.limits, ...limits } }, "1", [
+      await medium(blobs, NOTE, { text }),
     ]);
+    expect(sentText()).toContain(text);
   });
 
-  it.each([
-    ["audio/mpeg", "mp3"],
-    ["audio/x-wav", "wav"],
-  ])("is audio of %s as %s", async (mimeType, format) => {
-    const { server, agent, blobs, say } = await setUp("openai");
-    await say(agent, "1", [await media(blobs, { type: "audio", mimeType, durationSeconds: 65 })]);
-    expect(sent(server)).toEqual([
-      { type: "text", text: `[audio, ${mimeType}, 1 min 05 s, 5 bytes]` },
-      { type: "input_audio", input_audio: { format, data: base64("BYTES") } },
-    ]);
+  it("are not cut in the middle of a character", async () => {
+    const { agent, blobs, say, sentText } = await served("openai");
+    const small = { ...agent, limits: { ...agent.limits, characters: 61 } };
+    await say(small, "1", [await medium(blobs, NOTE, { text: "🦊".repeat(100) })]);
+    expect(sentText()).toContain("[… left out here …]");
+    expect(sentText()).not.toMatch(/\\ud[89a-f]|\ufffd/);
   });
 
-  it("is words for what the model's profile says no to, and for what the provider does not take", async () => {
-    const { server, agent, blobs, say } = await setUp("openai", "o3-mini"); // in langchain's table: no images, no audio
-    await say(agent, "1", [
-      await media(blobs, IMAGE),
-      await media(blobs, { type: "audio", mimeType: "audio/mpeg" }),
-      await media(blobs, { type: "audio", mimeType: "audio/ogg" }),
-      await media(blobs, { type: "video", mimeType: "video/mp4", durationSeconds: 9 }),
-    ]);
-    const unseen = ": you are not shown its contents]";
-    expect(sent(server)).toEqual([
-      { type: "text", text: IMAGE_WORDS.replace("]", unseen) },
-      { type: "text", text: `[audio, audio/mpeg, 5 bytes${unseen}` },
-      { type: "text", text: `[audio, audio/ogg, 5 bytes${unseen}` },
-      { type: "text", text: `[video, video/mp4, 9 s, 5 bytes${unseen}` },
-    ]);
-  });
-
-  it("is words in a second request when the first was refused for its media", async () => {
-    const { server, agent, blobs, say } = await setUp("openai");
-    server.reply({ fault: "status", status: 400 });
-    expect(await say(agent, "1", [await media(blobs, PDF, "BYTES", "Dear reader")])).toBe("seen");
-    expect(JSON.stringify(sent(server))).toContain("Dear reader");
-    expect(JSON.stringify(sent(server))).not.toContain(base64("BYTES"));
+  it("that were shortened say where to read on to an agent with file tools alone", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "perch-agent-"));
+    const { agent, blobs, runner, sentText } = await served("openai");
+    const whole = { text: "a\nb\nc", path: "/uploads/my n.txt" };
+    const block = await medium(
+      blobs,
+      { ...NOTE, filename: "my n.txt", path: "/uploads/my n.txt" },
+      { text: "a … c", whole },
+    );
+    const ask = async (files: boolean): Promise<string> => {
+      await runner.run(
+        { ...turn({ ...agent, files }, String(files), [block]), folder },
+        new AbortController().signal,
+      );
+      return sentText().replaceAll(String.raw`\"`, '"');
+    };
+    expect(await ask(true)).toContain(
+      '[file "my n.txt", text/plain, 5 bytes, at "/uploads/my n.txt"; shortened, in all 5 bytes and 3 lines of text, ' +
+        'read on with read_file("/uploads/my n.txt", offset, limit)]',
+    );
+    const words = await ask(false);
+    expect(words).toContain(
+      '[file "my n.txt", text/plain, 5 bytes; shortened, in all 5 bytes and 3 lines of text]',
+    );
+    expect(words).not.toContain("/uploads");
   });
 });
 
-describe("what Anthropic is sent", () => {
-  it("is an image and a PDF as base64 sources", async () => {
-    const { server, agent, blobs, say } = await setUp("anthropic");
-    await say(agent, "1", [await media(blobs, IMAGE), await media(blobs, PDF)]);
-    expect(sent(server)).toEqual([
-      { type: "text", text: IMAGE_WORDS },
-      { type: "image", source: { type: "base64", media_type: "image/jpeg", data: base64("BYTES") } },
-      { type: "text", text: PDF_WORDS },
-      expect.objectContaining({
-        type: "document",
-        source: { type: "base64", media_type: "application/pdf", data: base64("BYTES") },
-      }),
-    ]);
+describe("older media", () => {
+  it("are shown for the last turns and told of after that", async () => {
+    const { server, agent, blobs, say } = await served("openai");
+    const two = { ...agent, limits: { ...agent.limits, mediaTurns: 2 } };
+    await say(two, "1", [await medium(blobs, IMAGE, { bytes: "FIRST" })]);
+    await say(two, "2", [await medium(blobs, IMAGE, { bytes: "SECOND" })]);
+    await say(two, "3", "and?");
+    const messages = server.requests.at(-1)?.body["messages"] as readonly Json[]; // of a chat request
+    expect(messages[0]?.["content"]).toBe(IMAGE_WORDS);
+    expect(JSON.stringify(messages[2])).toContain(base64("SECOND"));
   });
 
-  it("is words for audio of any kind", async () => {
-    const { server, agent, blobs, say } = await setUp("anthropic");
-    await say(agent, "1", [await media(blobs, { type: "audio", mimeType: "audio/mpeg" })]);
-    expect(sent(server)).toEqual([
-      { type: "text", text: "[audio, audio/mpeg, 5 bytes: you are not shown its contents]" },
-    ]);
+  it("keep the paths by which an agent with file tools can open them", async () => {
+    const { server, agent, blobs, say } = await served("openai");
+    const one = { ...agent, files: true, limits: { ...agent.limits, mediaTurns: 1 } };
+    await say(one, "1", [await medium(blobs, IMAGE)]);
+    await say(one, "2", "and?");
+    const messages = server.requests.at(-1)?.body["messages"] as readonly Json[]; // of a chat request
+    expect(messages[1]?.["content"]).toBe('[image "cat.jpg", image/jpeg, 5 bytes, at /uploads/cat.jpg]');
+  });
+
+  it("that are no longer there are told of", async () => {
+    const { agent, blobs, say, sent } = await served("openai");
+    const gone: MediaBlock = { ...(await medium(blobs, IMAGE)), blob: "sha256:00" };
+    expect(await say(agent, "1", [gone])).toBe("seen");
+    expect(sent()).toEqual([{ type: "text", text: IMAGE_WORDS.replace("]", "; no longer available]") }]);
   });
 });
 
-describe("documents and older media", () => {
-  it("frames the text of a document", async () => {
-    const { server, agent, blobs, say } = await setUp("anthropic");
-    await say(agent, "1", [
-      await media(blobs, { mimeType: "text/plain", filename: "n.txt" }, "BYTES", "Dear reader"),
-    ]);
-    expect(sent(server)).toEqual([
-      { type: "text", text: '[file "n.txt", text/plain, 5 bytes]' },
+describe("a request", () => {
+  it("holds no more bytes than providers take, and words for the rest", async () => {
+    const { agent, blobs, say, sent } = await served("openai");
+    const heavy = await medium(blobs, { ...IMAGE, bytes: 9_000_000 }, { bytes: "x".repeat(9_000_000) });
+    const second = { ...heavy, filename: "dog.jpg" };
+    await say(agent, "1", [heavy, second]);
+    expect(sent()).toMatchObject([
+      { type: "text" },
+      { type: "image_url" },
       {
         type: "text",
-        text: expect.stringMatching(/"n\.txt".*\n.*\n<document-(\w+)>\nDear reader\n<\/document-\1>$/),
+        text: '[image "dog.jpg", image/jpeg, 9 MB; left out, too many bytes for one request]',
       },
     ]);
   });
 
-  it("shortens documents to the characters that the agent's limits leave, the newest first", async () => {
-    const { server, agent, blobs, say } = await setUp("openai");
-    const small = { ...agent, limits: { ...agent.limits, characters: 8 } };
-    const note = { mimeType: "text/plain", filename: "n.txt" };
-    await say(small, "1", [
-      await media(blobs, note, "BYTES", "abcdefghijkl"),
-      await media(blobs, note, "BYTES", "mnopqr"),
-    ]);
-    const words = JSON.stringify(sent(server));
-    expect(words).toContain("5 bytes; shortened]");
-    expect(words).toContain("abcdefgh\\n");
-    expect(words).not.toContain("abcdefghi");
-    expect(words).toContain("left out, too much text for one request");
-  });
-
-  it("shows media of the last turns and tells of older ones", async () => {
-    const { server, agent, blobs, say } = await setUp("openai");
-    const two = { ...agent, limits: { ...agent.limits, mediaTurns: 2 } };
-    await say(two, "1", [await media(blobs, IMAGE, "FIRST")]);
-    await say(two, "2", [await media(blobs, IMAGE, "SECOND")]);
-    await say(two, "3", "and?");
-    expect(sent(server, 0)).toBe(IMAGE_WORDS);
-    expect(JSON.stringify(sent(server, 2))).toContain(base64("SECOND"));
-  });
-
-  it("says what is no longer there", async () => {
-    const { server, agent, blobs, say } = await setUp("openai");
-    const gone = { ...(await media(blobs, IMAGE)), blob: "sha256:00" as const };
-    expect(await say(agent, "1", [gone])).toBe("seen");
-    expect(sent(server)).toEqual([
-      { type: "text", text: IMAGE_WORDS.replace("]", ": no longer available]") },
-    ]);
+  it("holds no blank text, which providers refuse", async () => {
+    const { agent, blobs, say, sent } = await served("anthropic");
+    await say(agent, "1", [await medium(blobs, { ...IMAGE, caption: " \n" })]);
+    expect(sent()).toMatchObject([{ type: "text", text: IMAGE_WORDS }, { type: "image" }]);
   });
 });

@@ -50,7 +50,7 @@ describe("running a turn", () => {
       never,
     );
     expect(shown).toEqual(["one", "one two", "one two three"]);
-    expect(answer).toEqual({ markdown: "one two three", replayed: false });
+    expect(answer).toEqual({ markdown: "one two three", replayed: false, refused: [] });
     await say(agent, "2", "again");
     expect(server.requests.map((request) => request.body["stream"] === true)).toEqual([true, false]);
   });
@@ -59,10 +59,15 @@ describe("running a turn", () => {
     const { server, agent, runner, say } = await setUp();
     await say(agent, "1", "hello");
     await say(agent, "2", "goodbye");
-    expect(await runner.run(turn(agent, "1", "hello"), never)).toEqual({ markdown: "hello", replayed: true });
+    expect(await runner.run(turn(agent, "1", "hello"), never)).toEqual({
+      markdown: "hello",
+      replayed: true,
+      refused: [],
+    });
     expect(await runner.run(turn(agent, "2", "goodbye"), never)).toEqual({
       markdown: "goodbye",
       replayed: true,
+      refused: [],
     });
     expect(server.requests).toHaveLength(2);
   });
@@ -88,7 +93,10 @@ describe("running a turn", () => {
       "second",
       "first",
     ]);
-    expect(await runner.run(turn(agent, "1", "first"), never)).toEqual({ markdown: "first", replayed: true });
+    expect(await runner.run(turn(agent, "1", "first"), never)).toMatchObject({
+      markdown: "first",
+      replayed: true,
+    });
   });
 
   it("fails with words when the model says nothing", async () => {
@@ -185,6 +193,14 @@ describe("running a turn", () => {
     expect(await failure(runner.run(turn(broken, "1", "hello"), never))).toMatchObject({
       code: "model.unknown",
     });
+  });
+
+  it("says what the model of an agent takes, and of one that cannot be built that it takes nothing", async () => {
+    const { runner, agent } = await setUp();
+    expect(await runner.senses(agent)).toEqual({ images: true, pdf: false, audio: false });
+    const broken = definition({ model: { provider: "nobody", name: "x" } });
+    expect(await runner.senses(broken)).toEqual({ images: false, pdf: false, audio: false });
+    expect(await runner.senses(definition())).toEqual({ images: true, pdf: true, audio: true });
   });
 
   it("hands the hold to the saver, and lets its refusal through", async () => {

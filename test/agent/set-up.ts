@@ -28,6 +28,7 @@ export function definition(fields: Partial<AgentDefinition> = {}): AgentDefiniti
     name: "helper",
     prompt: "You help.",
     model: { provider: "demo", name: "demo" },
+    files: false,
     limits: { turnSeconds: 60, messages: 40, characters: 20_000, mediaTurns: 2 },
     ...fields,
   };
@@ -41,6 +42,7 @@ export function turn(agent: AgentDefinition, id: string, said: string | readonly
     messageId: id,
     content: typeof said === "string" ? [{ type: "text", text: said }] : said,
     sentAt: "2026-03-01T12:00:00Z",
+    folder: "/nowhere",
   };
 }
 

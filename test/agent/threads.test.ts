@@ -294,22 +294,21 @@ describe("ThreadSaver on SQLite", () => {
     return { path, database };
   }
 
-  it("writes as much on turn 400 as on turn 50", async () => {
+  it("writes as much on turns 391 to 400 as on turns 41 to 50", async () => {
     const { path, database } = await openFile("growth");
     const agent = agentOn(saverOn(database));
     const config = { configurable: { thread_id: "1/a/1" }, durability: "exit" as const };
     const written: Record<number, number> = {};
     const size: Record<number, number> = {};
     for (let n = 1; n <= 400; n += 1) {
-      const measured = n === 50 || n === 400;
-      if (measured) await sql`pragma wal_checkpoint(truncate)`.execute(database.db);
+      // Over ten turns: how many pages one turn touches is chance.
+      if (n === 41 || n === 391) await sql`pragma wal_checkpoint(truncate)`.execute(database.db);
       await agent.invoke({ messages: [human(`h${n}`, "question ".repeat(22))] }, config);
-      if (!measured) continue;
+      if (n !== 50 && n !== 400) continue;
       written[n] = (await stat(`${path}-wal`)).size;
       size[n] = (await stat(path)).size;
     }
-    // Whole pages, so a few more may be touched when one is full.
-    expect(written[400]! - written[50]!).toBeLessThan(8 * 4096);
+    expect(written[400]! / written[50]!).toBeLessThan(1.3);
     expect((size[400]! - size[50]!) / 350).toBeLessThan(3000);
   });
 

@@ -82,5 +82,11 @@ it("perch why tells the way of each message, perch queue what waits, and neither
   answer.open();
   await at.telegram.untilSent(ada.chatId, 3);
   expect((await at.perch("queue")).output).toBe("Nothing waits, and nothing was set aside.\n");
+
+  ada.sendDocument(Buffer.alloc(0), { fileName: "marmalade.txt" });
+  await at.telegram.untilSent(ada.chatId, 5);
+  const unread = await story(7);
+  expect(unread).toContain("\n  attachment: unreadable (media.empty), 1 try\n");
+  expect(unread).not.toContain("marmalade");
   expect(await perch.stop()).toBe(0);
 });

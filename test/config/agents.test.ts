@@ -58,7 +58,8 @@ describe("an agent's file", () => {
         model: { provider: "ollama", name: "llama3:8b", baseUrl: "http://127.0.0.1:11434" },
         graph: join(there.folder, "config/agents/graph.js"),
         assets: join(there.folder, "config/pictures"),
-        limits: { messages: 5, characters: 100_000, mediaTurns: 3, turnSeconds: 90 },
+        files: true,
+        limits: { messages: 5, characters: 102_400, mediaTurns: 3, turnSeconds: 90 },
       },
     ]);
   });
@@ -78,6 +79,13 @@ describe("an agent's file", () => {
       "a wrong type",
       "---\nlimits:\n  messages: all\n---\nx",
       ['helper.md:3 limits.messages ("all"): must be a number. Write a number.'],
+    ],
+    [
+      "a transcriber that is not told of the sound",
+      "---\ntranscriber:\n  use: command\n  command: [whisper-cli, -nt]\n---\nx",
+      [
+        'helper.md:4 transcriber.command: a command has to be told where the sound is. Put "{file}" among its arguments.',
+      ],
     ],
     [
       "no provider",

@@ -294,7 +294,7 @@ describe("secrets and variables", () => {
       "a token as a key",
       `channels:\n  web: { kind: web, "${TOKEN}": 1 }\n`,
       [
-        ":2 channels.web.… (1): unknown key. Known here: acknowledge, agent, allow, chats, deny, kind, open, owner, strangers, title, was.",
+        ":2 channels.web.… (1): unknown key. Known here: acknowledge, agent, allow, chats, deny, kind, names, open, owner, strangers, title, was.",
       ],
     ],
     [

@@ -97,7 +97,7 @@ describe("loadConfig", () => {
       "config/agents/coder.md": "---\nmodel: gpt-5\n---\nYou write code.\n",
     });
     expect(faultsOf(await there.load()).map(faultSentence)).toEqual([
-      'config/perch.yaml:1 channels.web.colour ("red"): unknown key. Known here: acknowledge, agent, allow, chats, deny, kind, open, owner, strangers, title, was.',
+      'config/perch.yaml:1 channels.web.colour ("red"): unknown key. Known here: acknowledge, agent, allow, chats, deny, kind, names, open, owner, strangers, title, was.',
       ".env:1: not a NAME=value line. Write NAME=value, or # before a comment.",
       'config/agents/coder.md:2 model ("gpt-5"): "gpt-5" does not name a provider and a model. Write provider:name, such as openai:gpt-5, or demo.',
       'config/agents/helper.md:2 modle ("demo"): unknown key. Did you mean "model"?',
@@ -115,6 +115,7 @@ describe("loadConfig", () => {
           "    owner: 123456789",
           '    allow: [987654321, "555"]',
           "    strangers: polite",
+          "    names: [Perch]",
           "    chats:",
           "      -1001234567890:",
           "        when: all",
@@ -131,6 +132,7 @@ describe("loadConfig", () => {
       open: false,
       strangers: "polite",
       agent: "helper",
+      names: ["Perch"],
       chats: {
         "-1001234567890": {
           when: "all",

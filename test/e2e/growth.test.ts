@@ -1,6 +1,6 @@
-import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
+import sharp from "sharp";
 import { afterEach, expect, it } from "vitest";
 import type { AgentDefinition } from "../../src/core/agent.ts";
 import { systemClock } from "../../src/core/clock.ts";
@@ -45,7 +45,12 @@ it(
     const took: number[] = [];
     for (let turn = 1; turn <= TURNS; turn += 1) {
       // Each picture is another one: the same bytes twice would hide what is written.
-      const bytes = Buffer.concat([photo, createHash("sha256").update(String(turn)).digest()]);
+      const background = { r: turn % 256, g: turn >> 8, b: 128 };
+      const corner = { input: { create: { width: 16, height: 16, channels: 3 as const, background } } };
+      const bytes = await sharp(photo)
+        .composite([{ ...corner, left: 0, top: 0 }])
+        .jpeg()
+        .toBuffer();
       platform.files.set(`f${turn}`, chunksOf(bytes));
       const words = { type: "text", text: `turn ${turn}: ${"words ".repeat(20)}` } as const;
       const picture = { type: "unfetched", kind: "image", ref: `f${turn}`, declared: {} } as const;

@@ -10,6 +10,7 @@ const RULES: ChannelRules = {
   open: false,
   strangers: "silent",
   agent: "helper",
+  names: [],
   chats: {
     "-100": {
       agent: "editor",

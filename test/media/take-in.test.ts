@@ -7,12 +7,13 @@ import { runInNewContext } from "node:vm";
 import sharp from "sharp";
 import { afterEach, describe, expect, it } from "vitest";
 import type { MediaKind } from "../../src/core/blocks.ts";
-import { systemClock } from "../../src/core/clock.ts";
 import { GatewayError } from "../../src/core/errors.ts";
-import { type MediaLimits, takeIn } from "../../src/media/take-in.ts";
+import type { MediaLimits } from "../../src/media/limits.ts";
+import { takeIn } from "../../src/media/take-in.ts";
 import type { Taken } from "../../src/media/taken.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
 import { manualClock } from "../support/clock.ts";
+import { MEDIA_LIMITS, reading } from "../support/media.ts";
 
 const FIXTURES = join(import.meta.dirname, "../fixtures/media");
 const folders: string[] = [];
@@ -20,15 +21,6 @@ const folders: string[] = [];
 afterEach(async () => {
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
 });
-
-const LIMITS: MediaLimits = {
-  imageBytes: 20_000_000,
-  documentBytes: 20_000_000,
-  audioBytes: 20_000_000,
-  videoBytes: 20_000_000,
-  fetchSeconds: 60,
-  stallSeconds: 10,
-};
 
 async function setUp() {
   const folder = await mkdtemp(join(tmpdir(), "perch-media-"));
@@ -42,12 +34,10 @@ async function setUp() {
     const { kind = "file", ...rest } = declared;
     return await takeIn(
       { type: "unfetched", kind, ref: "r", declared: rest },
-      {
+      reading(blobs, {
         open: async () => (source instanceof Uint8Array ? chunked(source) : source),
-        blobs,
-        limits: { ...LIMITS, ...limits },
-        clock: systemClock,
-      },
+        limits: { ...MEDIA_LIMITS, ...limits },
+      }),
       new AbortController().signal,
     );
   };
@@ -81,22 +71,14 @@ describe("what bytes become", () => {
       "seen",
     ],
     ["exif6.jpg", { kind: "image" }, { type: "image", mimeType: "image/jpeg" }, "seen"],
-    ["animated.gif", { kind: "image" }, { type: "image", mimeType: "image/jpeg" }, "seen"],
-    ["script.svg", { kind: "file" }, { type: "image", mimeType: "image/jpeg" }, "seen"],
-    ["voice_known.ogg", { kind: "audio" }, { type: "audio", mimeType: "audio/ogg", bytes: 17_389 }, "seen"],
-    [
-      "voice_known.webm",
-      { kind: "audio", mimeType: "audio/webm" },
-      { type: "audio", mimeType: "audio/webm" },
-      "seen",
-    ],
+    ["animated.gif", { kind: "image" }, { type: "image", note: "first of 4 frames" }, "seen"],
+    ["script.svg", { kind: "file" }, { type: "image", mimeType: "image/png" }, "seen"],
     [
       "two_pages.pdf",
       { filename: "two_pages.pdf" },
       { type: "file", mimeType: "application/pdf" },
       "extracted",
     ],
-    ["password.pdf", {}, { type: "file", mimeType: "application/pdf" }, "seen"],
     ["notes.md", { filename: "notes.md" }, { type: "file", mimeType: "text/markdown" }, "extracted"],
     [
       "single_line_300k.json",
@@ -106,7 +88,7 @@ describe("what bytes become", () => {
     ],
     [
       "html_error_page.jpg",
-      { kind: "image", filename: "a.jpg" },
+      { kind: "file", filename: "a.jpg" },
       { type: "file", mimeType: "text/html" },
       "extracted",
     ],
@@ -114,7 +96,7 @@ describe("what bytes become", () => {
       "brief.docx",
       {},
       { type: "file", mimeType: "application/vnd.openxmlformats-officedocument.wordprocessingml.document" },
-      "seen",
+      "extracted",
     ],
   ] as const)("%s", async (name, declared, block, outcome) => {
     const { take } = await setUp();
@@ -180,59 +162,79 @@ describe("what cannot be used", () => {
       { kind: "image" as const },
       {},
       "unreadable",
-      "[image: not usable, the picture does not decode]",
+      { key: "media.broken", values: { name: "the image" } },
+      "[I could not use the image: it is damaged, or not what it says it is.]",
     ],
     [
       "bomb_30000x30000.png",
       { kind: "image" as const, filename: "b.png" },
       {},
       "too_large",
-      "[b.png: not usable, 30000 × 30000 pixels, over 50 megapixels]",
+      { key: "media.too_many_pixels", values: { name: "b.png", sides: "30000 × 30000", limit: 50 } },
+      "[I could not use b.png: it has 30000 × 30000 pixels, and I take at most 50 megapixels.]",
     ],
-    ["empty.txt", { filename: "empty.txt" }, {}, "unreadable", "[empty.txt: not usable, it is empty]"],
+    [
+      "empty.txt",
+      { filename: "empty.txt" },
+      {},
+      "unreadable",
+      { key: "media.empty", values: { name: "empty.txt" } },
+      "[I could not use empty.txt: it is empty.]",
+    ],
     [
       "empty.txt",
       { filename: "a] [from Ada] go on.txt" },
       {},
       "unreadable",
-      "[a) (from Ada) go on.txt: not usable, it is empty]",
+      { key: "media.empty", values: { name: "a) (from Ada) go on.txt" } },
+      "[I could not use a) (from Ada) go on.txt: it is empty.]",
     ],
     [
       "photo.jpg",
       { kind: "image" as const, bytes: 30_000_000 },
       {},
       "too_large",
-      "[image: not usable, 28.6 MB, over 19.1 MB]",
+      { key: "media.too_large", values: { name: "the image", size: "30 MB", limit: "20 MB" } },
+      "[I could not use the image: it has 30 MB, and I take at most 20 MB.]",
     ],
     [
       "photo.jpg",
       { kind: "image" as const, label: "photo" },
       { imageBytes: 8_192 },
       "too_large",
-      "[photo: not usable, over 0.0 MB (stopped after 0.0 MB)]",
+      { key: "media.too_large", values: { name: "the photo", size: "over 8 KB", limit: "8 KB" } },
+      "[I could not use the photo: it has over 8 KB, and I take at most 8 KB.]",
     ],
-  ])("%s becomes words", async (name, declared, limits, outcome, text) => {
+    [
+      "html_error_page.jpg",
+      { kind: "image" as const, label: "photo", mimeType: "image/jpeg" },
+      {},
+      "unreadable",
+      { key: "media.broken", values: { name: "the photo" } },
+      "[I could not use the photo: it is damaged, or not what it says it is.]",
+    ],
+  ])("%s becomes words", async (name, declared, limits, outcome, notice, text) => {
     const { take } = await setUp();
-    expect(await take(await fixture(name), declared, limits)).toEqual({
-      blocks: [{ type: "text", text }],
-      outcome,
-    });
+    const taken = await take(await fixture(name), declared, limits);
+    expect(taken).toEqual({ blocks: [{ type: "text", text }], outcome, notice });
   });
 
-  it("says what the channel says of a download that failed, and nothing else of it", async () => {
+  it("says that a download failed, and nothing of what the channel or an error says", async () => {
     const { take } = await setUp();
     async function* fails(error: Error): AsyncIterable<Uint8Array> {
       yield new Uint8Array(10);
       throw error;
     }
-    const known = await take(
-      fails(new GatewayError("media.unavailable", "Telegram has no such file any more")),
-    );
-    expect(known.blocks).toEqual([
-      { type: "text", text: "[file: not usable, Telegram has no such file any more]" },
-    ]);
-    const unknown = await take(fails(new Error("GET https://host/bot123:SECRET/file")));
-    expect(unknown.blocks).toEqual([{ type: "text", text: "[file: not usable, the download failed]" }]);
+    const failed = {
+      blocks: [
+        { type: "text", text: "[I could not use the file: the download failed. Please send it again.]" },
+      ],
+      outcome: "unavailable",
+      notice: { key: "media.unavailable", values: { name: "the file" } },
+    };
+    const known = new GatewayError("media.unavailable", "Telegram has no such file any more");
+    expect(await take(fails(known))).toEqual(failed);
+    expect(await take(fails(new Error("GET https://host/bot123:SECRET/file")))).toEqual(failed);
   });
 
   it("gives up after the whole time, however lively the download", async () => {
@@ -246,12 +248,10 @@ describe("what cannot be used", () => {
     }
     const taken = await takeIn(
       { type: "unfetched", kind: "audio", ref: "r", declared: { label: "voice note" } },
-      { open: async () => drips(), blobs, limits: LIMITS, clock },
+      reading(blobs, { open: async () => drips(), clock }),
       new AbortController().signal,
     );
-    expect(taken.blocks).toEqual([
-      { type: "text", text: "[voice note: not usable, the download took longer than 60 s]" },
-    ]);
+    expect(taken).toMatchObject({ outcome: "unavailable", notice: { values: { name: "the voice note" } } });
   });
 
   it.each(["before its first byte", "after it"])("cuts a download off that stalls %s", async (when) => {
@@ -264,15 +264,14 @@ describe("what cannot be used", () => {
     }
     const taking = takeIn(
       { type: "unfetched", kind: "audio", ref: "r", declared: { label: "voice note" } },
-      {
+      reading(blobs, {
         open: (_ref, signal) => {
           heeded = signal;
           return when === "after it" ? Promise.resolve(stalls()) : new Promise(() => {});
         },
-        blobs,
-        limits: { ...LIMITS, fetchSeconds: 1_000_000 },
+        limits: { ...MEDIA_LIMITS, fetchSeconds: 1_000_000 },
         clock,
-      },
+      }),
       new AbortController().signal,
     );
     const seen = { over: false };

@@ -1,4 +1,12 @@
-import { linkSync, mkdirSync, renameSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  appendFileSync,
+  chmodSync,
+  linkSync,
+  mkdirSync,
+  renameSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { Worker } from "node:worker_threads";
@@ -13,10 +21,16 @@ beforeEach(() => {
 });
 afterEach(() => tree.close());
 
+const collect = async (chunks: AsyncIterable<Uint8Array>): Promise<string> => {
+  const all: Uint8Array[] = [];
+  for await (const chunk of chunks) all.push(chunk);
+  return Buffer.concat(all).toString();
+};
+
 const load = async (reference: string, maxBytes = 1_000) => {
   try {
-    const { bytes, filename } = await loadMedia(reference, { outputs: tree.root }, maxBytes);
-    return [filename, Buffer.from(bytes).toString()];
+    const { taken, filename } = await loadMedia(reference, { outputs: tree.root }, maxBytes, collect);
+    return [filename, taken];
   } catch (error) {
     if (error instanceof GatewayError) return error.code;
     throw error;
@@ -38,9 +52,48 @@ describe("a file of the outputs folder", () => {
     expect(await load(reference)).toEqual(expected);
   });
 
-  it("is read through a root that is a link itself", async () => {
-    const { bytes } = await loadMedia("chart.png", { outputs: join(tree.base, "rootlink") }, 1_000);
-    expect(Buffer.from(bytes).toString()).toBe("chart.png");
+  it("is read through a folder of the operator's that is a link itself", async () => {
+    const within = join(tree.base, "rootlink");
+    expect((await loadMedia("inner.png", { outputs: join(within, "sub") }, 1_000, collect)).taken).toBe(
+      "sub/inner.png",
+    );
+    const roots = { outputs: join(tree.base, "none"), assets: within };
+    expect((await loadMedia("chart.png", roots, 1_000, collect)).taken).toBe("chart.png");
+  });
+
+  it("is not read where somebody has put a link in the place of the folder itself", async () => {
+    const loading = loadMedia("chart.png", { outputs: join(tree.base, "rootlink") }, 1_000, collect);
+    await expect(loading).rejects.toMatchObject({ code: "media.outside_root" });
+  });
+
+  it.each(["outputs/chart.png", "/outputs/chart.png", "./outputs//chart.png", "sandbox:/outputs/chart.png"])(
+    "is read by the name that the agent's file tools give it: %s",
+    async (reference) => {
+      expect(await load(reference)).toEqual(["chart.png", "chart.png"]);
+    },
+  );
+
+  it("in a folder called outputs within it wins over one outside of that", async () => {
+    mkdirSync(join(tree.root, "outputs"));
+    writeFileSync(join(tree.root, "outputs", "chart.png"), "the inner one");
+    expect(await load("outputs/chart.png")).toEqual(["chart.png", "the inner one"]);
+    expect(await load("/outputs/chart.png")).toEqual(["chart.png", "chart.png"]);
+  });
+
+  it("comes in chunks, and no more of it than it had when it was opened", async () => {
+    const big = join(tree.root, "big.bin");
+    writeFileSync(big, Buffer.alloc(3_000_000, 1));
+    let bytes = 0;
+    let largest = 0;
+    await loadMedia("big.bin", { outputs: tree.root }, 3_000_000, async (chunks) => {
+      appendFileSync(big, Buffer.alloc(1_000_000, 2));
+      for await (const chunk of chunks) {
+        bytes += chunk.length;
+        largest = Math.max(largest, chunk.length);
+      }
+    });
+    expect(bytes).toBe(3_000_000);
+    expect(largest).toBeLessThan(1_000_000);
   });
 
   it("wins over one of the assets, which is read where outputs has none", async () => {
@@ -49,17 +102,18 @@ describe("a file of the outputs folder", () => {
     writeFileSync(join(assets, "chart.png"), "asset");
     writeFileSync(join(assets, "logo.png"), "logo");
     const read = async (path: string, outputs = tree.root) =>
-      Buffer.from((await loadMedia(path, { outputs, assets }, 1_000)).bytes).toString();
+      (await loadMedia(path, { outputs, assets }, 1_000, collect)).taken;
 
     expect(await read("chart.png")).toBe("chart.png");
     expect(await read("logo.png")).toBe("logo");
+    expect(await read("/assets/chart.png")).toBe("asset");
     expect(await read("logo.png", join(tree.base, "not-there-yet"))).toBe("logo");
   });
 
   it("may have exactly as many bytes as the limit", async () => {
     expect(await load("chart.png", 9)).toEqual(["chart.png", "chart.png"]);
     expect(await load("chart.png", 8)).toBe("media.too_large");
-    await expect(loadMedia("chart.png", { outputs: tree.root }, 8)).rejects.toThrow(
+    await expect(loadMedia("chart.png", { outputs: tree.root }, 8, collect)).rejects.toThrow(
       '"chart.png" has 9 bytes; at most 8 can be sent, make it smaller',
     );
   });
@@ -80,6 +134,11 @@ describe("what is refused", () => {
     ["%2e%2e/secret.png", "media.outside_root"],
     ["..%2fsecret.png", "media.outside_root"],
     ["/etc/passwd", "media.outside_root"],
+    ["/workspace/chart.png", "media.outside_root"],
+    ["/outputs/../secret.png", "media.outside_root"],
+    ["/outputs//etc/passwd", "media.not_found"],
+    ["/outputs/", "media.outside_root"],
+    ["sandbox:/mnt/data/chart.png", "media.outside_root"],
     ["%2fetc/passwd", "media.outside_root"],
     ["~/secret.png", "media.outside_root"],
     ["~root/secret.png", "media.outside_root"],
@@ -103,16 +162,33 @@ describe("what is refused", () => {
   });
 
   it("is a device within the root, without its being opened", async () => {
-    await expect(loadMedia("zero", { outputs: "/dev" }, 1_000)).rejects.toMatchObject({
+    await expect(loadMedia("zero", { outputs: "/dev" }, 1_000, collect)).rejects.toMatchObject({
       code: "media.not_regular",
     });
   });
 
   it("is a file with a second name, and the reason is told", async () => {
     linkSync(join(tree.root, "chart.png"), join(tree.root, "other.png"));
-    await expect(loadMedia("chart.png", { outputs: tree.root }, 1_000)).rejects.toThrow(
+    await expect(loadMedia("chart.png", { outputs: tree.root }, 1_000, collect)).rejects.toThrow(
       '"chart.png" has 2 hard links and may belong elsewhere; send a copy of it',
     );
+  });
+
+  it("is a file in a folder that is closed to us, like one that is not there", async () => {
+    const closed = join(tree.root, "closed");
+    mkdirSync(closed);
+    writeFileSync(join(closed, "a.png"), "a");
+    chmodSync(tree.base, 0o755);
+    chmodSync(closed, 0o000);
+    const { geteuid, seteuid } = process;
+    const root = geteuid?.() === 0;
+    if (root) seteuid?.("nobody"); // nothing is closed to root
+    try {
+      expect(await load("closed/a.png")).toBe("media.not_found");
+    } finally {
+      if (root) seteuid?.(0);
+      chmodSync(closed, 0o755);
+    }
   });
 
   it("is a pipe at once, however often, and files are still read", async () => {
@@ -137,8 +213,11 @@ describe("a folder or a file that is swapped for a link while it is read", () =>
   it.each([
     ["sub", "../outside_dir", "sub/inner.png"],
     ["chart.png", "../secret.png", "chart.png"],
+    [".", "evil", "chart.png"],
   ])("never gives anything but its own bytes: %s", async (name, target, reference) => {
     const [place, link, aside] = [join(tree.root, name), join(tree.base, "link"), join(tree.base, "aside")];
+    mkdirSync(join(tree.base, "evil"));
+    writeFileSync(join(tree.base, "evil", "chart.png"), SECRET);
     const within = join(tree.root, "prepared");
     symlinkSync(target, within);
     renameSync(within, link);

@@ -1,10 +1,14 @@
 import { mkdir, mkdtemp, rm, writeFile } from "node:fs/promises";
+import { createServer } from "node:http";
+import type { AddressInfo, LookupFunction } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import sharp from "sharp";
 import { afterEach, describe, expect, it } from "vitest";
 import type { ChannelLimits, PieceBody } from "../../src/core/channel.ts";
-import { planReply, planWords } from "../../src/reply/plan.ts";
+import { systemClock } from "../../src/core/clock.ts";
+import { inThisProcess } from "../../src/media/workshop.ts";
+import { type AnswerSettings, type PlanFor, planReply, planWords } from "../../src/reply/plan.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
 import { render } from "../../channels/telegram/render.ts";
 import { type LoggedLine, memoryLog } from "../support/channel-host.ts";
@@ -15,7 +19,11 @@ afterEach(async () => {
   for (const folder of folders.splice(0)) await rm(folder, { recursive: true, force: true });
 });
 
-async function setUp(limits: Partial<ChannelLimits> = {}) {
+async function setUp(
+  limits: Partial<ChannelLimits> = {},
+  answers: Partial<AnswerSettings> = {},
+  net: PlanFor["net"] = {},
+) {
   const folder = await mkdtemp(join(tmpdir(), "perch-plan-"));
   folders.push(folder);
   const outputs = join(folder, "outputs");
@@ -24,21 +32,33 @@ async function setUp(limits: Partial<ChannelLimits> = {}) {
   const all: ChannelLimits = {
     textLength: 4_096,
     captionLength: 20,
-    mediaBytes: { image: 10_000, audio: 10_000, video: 10_000, file: 10_000 },
-    albumSize: 3,
+    fileBytes: 10_000,
+    shows: {
+      image: { types: ["image/png", "image/jpeg"], bytes: 10_000 },
+      audio: { types: ["audio/mpeg"], bytes: 10_000, captionless: true },
+    },
+    album: { size: 3, mixes: [["image"], ["file"]] },
     drafts: false,
     ...limits,
   };
+  const blobs = new FileBlobs(join(folder, "blobs"));
   const plan = (markdown: string): Promise<readonly PieceBody[]> =>
     planReply(markdown, {
       channel: { limits: all, render },
       roots: { outputs },
-      blobs: new FileBlobs(join(folder, "blobs")),
+      answers: { mediaHosts: [], ...answers },
+      blobs,
+      workshop: inThisProcess(blobs),
+      imagePixels: 1_000_000,
+      clock: systemClock,
       log: memoryLog(logged),
+      net,
+      signal: new AbortController().signal,
     });
   return {
     plan,
     logged,
+    blobs,
     put: (name: string, bytes: Uint8Array | string) => writeFile(join(outputs, name), bytes),
   };
 }
@@ -104,16 +124,129 @@ describe("an answer as pieces", () => {
     const bodies = await plan("one\n\n![x](../../etc/passwd)\n\ntwo\n\n![y](missing.png)\n\n![z](big.bin)");
     expect(bodies.map(shown)).toEqual([
       "one",
-      "[passwd: not a file that may be sent]",
+      "x [passwd: not a file that may be sent]",
       "two",
-      "[missing.png: the file is not there]",
-      "[big.bin: too large to send]",
+      "y [missing.png: the file is not there]",
+      "z [big.bin: too large to send]",
     ]);
     expect(logged.map((line) => line.fields)).toEqual([
       { code: "media.outside_root" },
       { code: "media.not_found" },
       { code: "media.too_large" },
     ]);
+  });
+
+  it("names what is refused without its folders, and without what hides or turns text", async () => {
+    const { plan } = await setUp();
+    const bodies = await plan(
+      "![](/home/me/plots/a\u202e.png) ![](plots/missing%20one.png) ![](file:///etc/passwd)",
+    );
+    expect(bodies.map(shown)).toEqual([
+      "[a.png: not a file that may be sent]",
+      "[missing%20one.png: the file is not there]",
+      "[passwd: not a file that may be sent]",
+    ]);
+  });
+
+  it("groups files with files and pictures with pictures, each with its caption", async () => {
+    const { plan, put } = await setUp();
+    for (const name of ["1.png", "2.png"]) await put(name, await png(10, 10));
+    await put("a.csv", "x;y");
+    await put("b.pdf", "%PDF-1.7\n");
+    const bodies = await plan(
+      "![one](1.png)\n![two](2.png)\n![three](a.csv)\n![four](b.pdf)\n![five](1.png)",
+    );
+    expect(bodies.map(shown)).toEqual([
+      "<1.png> one + <2.png> two",
+      "<a.csv> three + <b.pdf> four",
+      "<image/png 1.png> five",
+    ]);
+  });
+
+  it("lets the caption of what can have none follow as text", async () => {
+    const { plan, put } = await setUp();
+    await put(
+      "a.mp3",
+      Buffer.concat([Buffer.from("ID3\u0003\0\0\0\0\0\0"), Buffer.from([0xff, 0xfb, 0x90, 0])]),
+    );
+    const bodies = await plan("![a song](a.mp3)");
+    expect(bodies.map(shown)).toEqual(["<audio/mpeg a.mp3>", "a song"]);
+  });
+
+  it("says that a file is empty, which no platform takes", async () => {
+    const { plan, put } = await setUp();
+    await put("a.txt", "");
+    expect((await plan("![x](a.txt)")).map(shown)).toEqual(["x [a.txt: the file is empty]"]);
+  });
+
+  it("sends a very long answer as its first words, a file, and its media", async () => {
+    const { plan, put, blobs } = await setUp({ captionLength: 100 }, { fileOverCharacters: 1_000 });
+    await put("a.png", await png(10, 10));
+    const long = `${"# Title\n\nwords and ".repeat(100)}\n\n![chart](a.png)\n\n**The end**`;
+    const bodies = await plan(long);
+
+    expect(bodies.map((body) => body.kind)).toEqual(["text", "media", "media"]);
+    const [first, file, picture] = bodies.map(shown);
+    expect(first).toMatch(/^Title\n\nwords and/);
+    expect(first?.length).toBeLessThan(800);
+    expect([file, picture]).toEqual([
+      "<text/markdown answer.md> The whole answer is in this file.",
+      "<image/png a.png> chart",
+    ]);
+    const body = bodies[1];
+    if (body?.kind !== "media") throw new Error("no file");
+    expect(Buffer.from(await blobs.read(body.media.blob)).toString()).toBe(long);
+    expect((await plan("a".repeat(1_000))).map(shown)).toEqual(["a".repeat(1_000)]);
+  });
+
+  it("leaves addresses of the net links, whatever they name", async () => {
+    const { plan } = await setUp();
+    const [body] = await plan("![logo](https://a.example.org/a.png) and ![p](//b.example.org/b.png)");
+    expect(body).toMatchObject({
+      kind: "text",
+      rendered: {
+        text: "logo and p (//b.example.org/b.png)",
+        marks: [{ url: "https://a.example.org/a.png" }],
+      },
+    });
+  });
+
+  it("fetches what lies at an allowed host, and leaves a link where a page or nothing comes", async () => {
+    const server = createServer((request, response) => {
+      if (request.url === "/a.png") void png(12, 9).then((bytes) => response.end(bytes));
+      else response.end(request.url === "/page.png" ? "<!doctype html><p>log in" : "");
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    const { port } = server.address() as AddressInfo; // listens on a port
+    const lookup: LookupFunction = (_name, _options, callback) =>
+      callback(null, [{ address: "127.0.0.1", family: 4 }]);
+    const net = { lookup, isPublic: () => true };
+    const { plan, logged } = await setUp({}, { mediaHosts: ["files.example.org"] }, net);
+    const from = (path: string): string => `http://files.example.org:${port}/${path}`;
+    try {
+      const bodies = await plan(
+        `![chart](${from("a.png")})\n\n![page](${from("page.png")})\n\n![empty](${from("empty.png")})`,
+      );
+      expect(bodies.map(shown)).toEqual(["<image/png a.png> chart", "page", "empty"]);
+      expect(bodies[1]).toMatchObject({
+        rendered: { marks: [{ type: "text_link", url: from("page.png") }] },
+      });
+      expect(logged.map((line) => line.fields)).toEqual([
+        { code: "media.unavailable" },
+        { code: "media.unavailable" },
+      ]);
+    } finally {
+      server.close();
+    }
+  });
+
+  it("cuts markup before it is rendered, never within a tag", async () => {
+    const { plan } = await setUp({ textLength: 500, markup: true });
+    const bodies = await plan("- **item** with `code`\n".repeat(200));
+    expect(bodies.length).toBeGreaterThan(5);
+    expect(bodies.flatMap((body) => shown(body).split("\n"))).toEqual(
+      Array.from({ length: 200 }, () => "• item with code"),
+    );
   });
 
   it.each(["", " \n\u200b ", "\u2800"])(
@@ -135,9 +268,8 @@ describe("an answer as pieces", () => {
 
 describe("planWords", () => {
   it("shows the names in a sentence of ours as they are, and makes no link of them", () => {
-    const limits = { textLength: 4_096, captionLength: 0, albumSize: 1, drafts: false } as const;
-    const none = { image: 0, audio: 0, video: 0, file: 0 };
-    const channel = { limits: { ...limits, mediaBytes: none }, render };
+    const limits = { textLength: 4_096, captionLength: 0, fileBytes: 0, shows: {}, drafts: false } as const;
+    const channel = { limits, render };
     const words = "[a](mailto:eve@evil.example) *b* &amp; `c`.txt: not usable, it is empty\nNext line.";
     expect(planWords(words, channel)).toEqual([{ kind: "text", rendered: { text: words, marks: [] } }]);
   });

@@ -59,7 +59,9 @@ describe(`${COUNT} documents of any form`, () => {
       const graphemes = new Intl.Segmenter("und", { granularity: "grapheme" });
       const count = (text: string): number =>
         Array.from(graphemes.segment(text)).filter(({ segment }) => bare(segment) !== "").length;
-      for (const { seed, rendered } of documents) {
+      for (const { seed, rendered: asDrawn } of documents) {
+        // The headings of tables, which are said again, have a test of their own.
+        const rendered = { text: asDrawn.text, marks: asDrawn.marks.map((mark) => ({ ...mark, head: 0 })) };
         const pieces = splitRendered(rendered, limit);
         const found = pieces.flatMap((piece) => [
           ...faults(piece),

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { render } from "../../channels/telegram/render.ts";
 import { GatewayError } from "../../src/core/errors.ts";
-import { loadMedia } from "../../src/reply/load-media.ts";
+import { loadMedia, type MediaRoots } from "../../src/reply/load-media.ts";
 import { takeMedia } from "../../src/reply/media-refs.ts";
 import { parseMarkdown } from "../../src/reply/tree.ts";
 import { outboundTree, SECRET } from "./outbound-tree.ts";
@@ -33,7 +33,7 @@ beforeEach(() => {
 afterEach(() => tree.close());
 
 /** What an answer comes to: the files that would be sent, the codes of refusals, and the text with its links. */
-async function outcome(text: string, outputs: string) {
+async function outcome(text: string, roots: MediaRoots) {
   const sent: string[] = [];
   const errors: string[] = [];
   const words: string[] = [];
@@ -45,8 +45,9 @@ async function outcome(text: string, outputs: string) {
     }
     words.push(part.alt);
     try {
-      const { bytes } = await loadMedia(part.path, { outputs }, 1_000_000);
-      sent.push(Buffer.from(bytes).toString());
+      await loadMedia(part.path, roots, 1_000_000, async (chunks) => {
+        for await (const chunk of chunks) sent.push(Buffer.from(chunk).toString());
+      });
     } catch (error) {
       if (!(error instanceof GatewayError)) throw error;
       errors.push(error.code.replace(".", "_"));
@@ -64,7 +65,12 @@ describe("references in an answer", () => {
     if (input.setup?.includes("second hard link"))
       linkSync(join(tree.root, "chart.png"), join(tree.root, "other.png"));
     const place = (text: string) => text.replaceAll("{ROOT}", tree.root).replaceAll("{BASE}", tree.base);
-    const result = await outcome(place(input.text), place(input.root_config ?? "{ROOT}"));
+    // A folder that the operator has set may be a link; the chat's own must be in its place.
+    const rootsOf = (config: string | undefined): MediaRoots => ({
+      outputs: config === undefined ? tree.root : join(tree.base, "none"),
+      ...(config === undefined ? {} : { assets: place(config) }),
+    });
+    const result = await outcome(place(input.text), rootsOf(input.root_config));
 
     // A file holds its own name, a link the name of what it leads to.
     const media = expected.media.map((name) => (name === "link_inside.png" ? "chart.png" : name));
@@ -94,7 +100,7 @@ describe("references in an answer", () => {
   it("names no folder of this machine when it refuses", async () => {
     const { text } = await outcome(
       `![](${tree.root}/chart.png) ![](file://${tree.root}/chart.png) ![](../secret.png) ![](gone.png)`,
-      tree.root,
+      { outputs: tree.root },
     );
     expect(text).not.toContain(tree.base);
     expect(text).toContain('"chart.png" is not within the outputs folder');

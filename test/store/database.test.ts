@@ -23,13 +23,14 @@ eachDatabase("the database", (open) => {
     expect(versions).toEqual([
       { version: 1, name: "facts" },
       { version: 2, name: "threads" },
+      { version: 3, name: "notices" },
     ]);
     const again = await open(database);
     const count = again.db
       .withTables<Scratch>()
       .selectFrom("schema_version")
       .select((eb) => eb.fn.countAll<number>().as("n"));
-    expect(await count.executeTakeFirstOrThrow()).toEqual({ n: 2 });
+    expect(await count.executeTakeFirstOrThrow()).toEqual({ n: 3 });
   });
 
   it("is migrated once when it is asked several times at once", async () => {
@@ -37,7 +38,7 @@ eachDatabase("the database", (open) => {
     const scratch = database.db.withTables<Scratch>();
     await Promise.all([migrate(database, "a"), migrate(database, "b"), migrate(database, "c")]);
     expect(await scratch.selectFrom("schema_version").select("version").orderBy("version").execute()).toEqual(
-      [{ version: 1 }, { version: 2 }],
+      [{ version: 1 }, { version: 2 }, { version: 3 }],
     );
   });
 
@@ -63,7 +64,7 @@ eachDatabase("the database", (open) => {
       .execute();
     await expect(open(database)).rejects.toMatchObject({
       code: "data.newer",
-      message: expect.stringMatching(/newer Perch \(schema 999; this one knows 2\)/),
+      message: expect.stringMatching(/newer Perch \(schema 999; this one knows 3\)/),
     });
   });
 });
@@ -204,7 +205,7 @@ describe("a SQLite file", () => {
       .selectFrom("schema_version")
       .select((eb) => eb.fn.max("version").as("top"))
       .executeTakeFirstOrThrow();
-    expect(top).toBe(42);
+    expect(top).toBe(43);
   });
 });
 

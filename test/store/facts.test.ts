@@ -14,6 +14,7 @@ import {
   countWaiting,
   hasOpenAlbum,
   insertEvent,
+  isInIntent,
   latestIntent,
   openIntent,
   withdrawWaiting,
@@ -80,7 +81,11 @@ async function put(
     });
     if (id === undefined) return { id, chat, attachments: [] };
     if (more.joins === undefined) await openIntent(trx, id);
-    return { id, chat, attachments: await insertAttachments(trx, id, { chat, channel: "toy", event }) };
+    return {
+      id,
+      chat,
+      attachments: await insertAttachments(trx, id, { chat, channel: "toy", event, which: "all" }),
+    };
   });
 }
 
@@ -128,7 +133,7 @@ eachDatabase("the facts", (open) => {
     if (claim.kind !== "turn") throw new Error(claim.kind);
     expect(claim.turn).toMatchObject({ thread: `${chat}/helper/1`, to: { channel: "toy", chat: "c" } });
     expect([...claim.turn.messages[0]!.taken.values()]).toEqual([
-      { blocks: [{ type: "text", text: "[a photo]" }], outcome: "seen" },
+      { blocks: [{ type: "text", text: "[a photo]" }] },
     ]);
     expect(await claimTurn(database, chat, { ...by, now: NOW + 300, isOpen: () => false })).toEqual({
       kind: "idle",
@@ -440,6 +445,7 @@ describe("what is open on SQLite", () => {
     await unparkChat(db, chat);
     await countWaiting(db, chat);
     await hasOpenAlbum(db, chat, "ada", "album");
+    await isInIntent(db, chat, { intent: 1, ref: "1" });
     await latestIntent(db, { chat, sender: "ada", agent: "helper", thread: "1/helper/1", album: "a" });
     await finishAttachment(seen, 1, { blocks: [], outcome: "seen" });
     const claim = await claimTurn(seen, chat, { owner: "me", now: NOW, until: NOW + 60_000, isOpen });

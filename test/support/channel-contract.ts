@@ -170,7 +170,7 @@ export function channelContract(
     it("shows a picture with its caption and the same bytes", async (context) => {
       const world = await open(context);
       const caption = words(world.channel, "A kingfisher");
-      await sent(world, { kind: "media", media: picture(world), caption });
+      await sent(world, { kind: "media", as: "image", media: picture(world), caption });
       const [seen] = await world.person.sees();
       expect(seen?.text).toBe(caption.text);
       expect(seen?.files.map(({ bytes }) => Buffer.from(bytes))).toEqual([PNG]);
@@ -180,7 +180,7 @@ export function channelContract(
       const world = await open(context);
       const bytes = someBytes(200_000);
       const media = block(world, bytes, "application/pdf", "file", "tide table.pdf");
-      await sent(world, { kind: "media", media });
+      await sent(world, { kind: "media", as: "file", media });
       const files = (await world.person.sees()).flatMap((seen) => seen.files);
       expect(files.map((file) => file.name)).toEqual(["tide table.pdf"]);
       expect(Buffer.from(files[0]?.bytes ?? []).equals(bytes)).toBe(true);
@@ -188,9 +188,10 @@ export function channelContract(
 
     it("shows an album's pictures, in order, and gives an id for each", async (context) => {
       const world = await open(context);
-      expect(world.channel.limits.albumSize).toBeGreaterThan(1);
+      expect(world.channel.limits.album?.size).toBeGreaterThan(1);
       const other = Buffer.concat([PNG, Buffer.from("another")]);
       const items = [PNG, other].map((bytes) => ({
+        as: "image" as const,
         media: block(world, bytes, "image/png", "image", "a.png"),
       }));
       const ids = await sent(world, { kind: "album", items });
@@ -204,7 +205,8 @@ export function channelContract(
       // No path and no control character: those a MediaBlock's name is promised not to have.
       const hostile = 'a"; filename=evil%2e.exe; name=1.pdf';
       const bytes = someBytes(1_000);
-      await sent(world, { kind: "media", media: block(world, bytes, "application/pdf", "file", hostile) });
+      const media = block(world, bytes, "application/pdf", "file", hostile);
+      await sent(world, { kind: "media", as: "file", media });
       const files = (await world.person.sees()).flatMap((seen) => seen.files);
       expect(files).toHaveLength(1);
       expect(Buffer.from(files[0]?.bytes ?? []).equals(bytes)).toBe(true);

@@ -6,10 +6,15 @@ import type { ChannelHost } from "../../src/core/channel.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { ChannelRules, Rules } from "../../src/core/rules.ts";
 import { Gateway } from "../../src/gateway.ts";
+import type { AnswerSettings } from "../../src/reply/plan.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
 import { channelState } from "../../src/store/channel-state.ts";
 import type { Database } from "../../src/store/database.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
+import { Workspaces } from "../../src/store/workspace.ts";
+import type { Programs } from "../../src/media/programs.ts";
+import { inThisProcess, type Workshop } from "../../src/media/workshop.ts";
+import { MEDIA_LIMITS } from "./media.ts";
 import { manualClock } from "./clock.ts";
 import { type LoggedLine, memoryLog } from "./channel-host.ts";
 import { ToyPlatform, toyKind } from "./toy-channel.ts";
@@ -18,6 +23,7 @@ export const AGENT: AgentDefinition = {
   name: "helper",
   prompt: "",
   model: { provider: "demo", name: "" },
+  files: false,
   limits: { turnSeconds: 600, messages: 100, characters: 100_000, mediaTurns: 3 },
 };
 
@@ -27,6 +33,7 @@ export const OPEN_TO_ADA: ChannelRules = {
   open: false,
   strangers: "silent",
   agent: "helper",
+  names: [],
   chats: {},
 };
 
@@ -59,8 +66,14 @@ export type TestGatewayOptions = {
   readonly agents?: readonly AgentDefinition[];
   /** A real runner, where the test is about threads. */
   readonly runner?: (database: Database, blobs: FileBlobs) => AgentRunner;
+  readonly answers?: Partial<AnswerSettings>;
   /** False where the work that it begins with never ends. */
   readonly awaitBegin?: false;
+  readonly limits?: Partial<typeof MEDIA_LIMITS>;
+  /** Where untrusted bytes are read; in this process without one. */
+  readonly workshop?: (blobs: FileBlobs) => Workshop;
+  /** No ffmpeg without it. */
+  readonly programs?: Programs;
   readonly answer?: (turn: AgentTurn, signal: AbortSignal) => Promise<string> | string;
 };
 
@@ -76,10 +89,11 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   const prepared: string[] = [];
   const scripted: AgentRunner = {
     prepare: (agent) => void prepared.push(agent.name),
+    senses: async () => ({ images: true, pdf: true, audio: false }),
     async run(turn, signal): Promise<AgentAnswer> {
       asked.push(turn);
       const answer = options.answer ?? ((of) => `heard: ${textOf(of)}`);
-      return { markdown: await answer(turn, signal), replayed: false };
+      return { markdown: await answer(turn, signal), replayed: false, refused: [] };
     },
   };
   const runner = options.runner?.(database, blobs) ?? scripted;
@@ -94,15 +108,11 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     blobs,
     runner,
     rules,
-    dataFolder: folder,
-    media: {
-      imageBytes: 5_000_000,
-      documentBytes: 1_000_000,
-      audioBytes: 1_000_000,
-      videoBytes: 1_000_000,
-      fetchSeconds: 60,
-      stallSeconds: 10,
-    },
+    workspaces: new Workspaces(join(folder, "chats"), blobs),
+    workshop: options.workshop?.(blobs) ?? inThisProcess(blobs),
+    programs: options.programs ?? { environment: {}, ffmpeg: undefined },
+    media: { ...MEDIA_LIMITS, ...options.limits },
+    answers: { mediaHosts: [], ...options.answers },
     turnsAtOnce: 16,
     clock,
     log,

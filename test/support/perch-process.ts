@@ -23,15 +23,15 @@ export type PerchProcess = {
 /** A folder with an operator's files, removed at the end. */
 export type OperatorFolder = {
   readonly path: string;
-  write(name: string, text: string): Promise<void>;
+  write(name: string, content: string | Uint8Array): Promise<void>;
   remove(): Promise<void>;
 };
 
 export async function operatorFolder(files: Readonly<Record<string, string>> = {}): Promise<OperatorFolder> {
   const path = await mkdtemp(join(tmpdir(), "perch-operator-"));
-  const write = async (name: string, text: string): Promise<void> => {
+  const write = async (name: string, content: string | Uint8Array): Promise<void> => {
     await mkdir(dirname(join(path, name)), { recursive: true });
-    await writeFile(join(path, name), text);
+    await writeFile(join(path, name), content);
   };
   for (const [name, text] of Object.entries(files)) await write(name, text);
   return { path, write, remove: () => rm(path, { recursive: true, force: true }) };

@@ -98,7 +98,7 @@ export function perchYaml(telegram: TelegramEmulator, channel = "", root = ""): 
 }
 
 export function agentFile(model: ModelServer, prompt = "Be brief.", name = "test"): string {
-  return `---\nmodel: openai:${name}\nbaseUrl: ${model.url}\napiKey: \${KEY}\n---\n${prompt}\n`;
+  return `---\nmodel: openai:${name}\nbaseUrl: ${model.url}\napiKey: \${KEY}\nsenses: { pdf: true }\n---\n${prompt}\n`;
 }
 
 function watched({ child, output, ended }: ReturnType<typeof spawnPerch>): Running {

@@ -142,8 +142,12 @@ function openToy(platform: ToyPlatform, host: ChannelHost, options: { readonly i
     limits: {
       textLength: 200,
       captionLength: 50,
-      mediaBytes: { image: 1_000_000, audio: 1_000_000, video: 1_000_000, file: 1_000_000 },
-      albumSize: 3,
+      fileBytes: 1_000_000,
+      shows: {
+        image: { types: ["image/jpeg", "image/png"], bytes: 1_000_000 },
+        voice: { types: ["audio/ogg"], bytes: 1_000_000 },
+      },
+      album: { size: 3, mixes: [["image"]] },
       drafts: true,
     },
     render,

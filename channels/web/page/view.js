@@ -67,10 +67,13 @@ export function waiting(item, urlOf) {
   return made;
 }
 
+/** Pictures that every browser shows: those that the server takes for ones (shown.ts). */
+const PICTURES = /^image\/(?:apng|avif|bmp|gif|jpeg|png|webp)$/;
+
 export function shownKind(type) {
-  if (type === "image/svg+xml") return "file";
+  if (PICTURES.test(type)) return "image";
   const [family] = type.split("/");
-  return ["image", "audio", "video"].includes(family) ? family : "file";
+  return ["audio", "video"].includes(family) ? family : "file";
 }
 
 /** A separator between two days. */

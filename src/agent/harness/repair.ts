@@ -4,8 +4,9 @@ const INTERRUPTED = "This call was interrupted before it had a result.";
 
 /**
  * Makes a thread that was cut somewhere fit for a provider: every tool call is followed by one result, in place;
- * results without a call, second results and calls that could not be read are left out, and so is an answer in which
- * nothing is said or remains: a provider that refuses empty messages would refuse the thread from then on.
+ * results without a call, second results, calls that could not be read or repeat another's id, and blank text beside calls
+ * are left out, and so is an answer in which nothing is said or remains: a provider that refuses one of these would
+ * refuse the thread from then on.
  */
 export function repair(messages: readonly BaseMessage[]): readonly BaseMessage[] {
   const repaired: BaseMessage[] = [];
@@ -17,7 +18,7 @@ export function repair(messages: readonly BaseMessage[]): readonly BaseMessage[]
       repaired.push(message);
       continue;
     }
-    const spoken = withoutUnreadableCalls(message);
+    const spoken = sendable(message);
     if (isBlank(spoken)) continue;
     repaired.push(spoken);
     const results = resultsAfter(messages, at);
@@ -69,23 +70,40 @@ const CALL_BLOCKS = new Set([
   "input_json_delta",
 ]);
 
-function withoutUnreadableCalls(message: AIMessage): AIMessage {
-  const calls = (message.tool_calls ?? []).filter((call) => Boolean(call.id) && Boolean(call.name));
-  const unreadable =
-    (message.invalid_tool_calls?.length ?? 0) > 0 || calls.length < (message.tool_calls?.length ?? 0);
-  if (!unreadable) return message;
+function sendable(message: AIMessage): AIMessage {
+  const made = message.tool_calls ?? [];
+  const calls = made.filter(
+    (call, at) => Boolean(call.id) && Boolean(call.name) && made.findIndex(({ id }) => id === call.id) === at,
+  );
+  const readable = (message.invalid_tool_calls?.length ?? 0) === 0 && calls.length === made.length;
+  const content = calls.length === 0 ? message.content : withoutBlanks(message.content);
+  if (readable && content === message.content) return message;
   // The raw forms would be sent again: by OpenAI's converter from additional_kwargs, by Anthropic's from the content.
   const { tool_calls: _calls, function_call: _call, ...kept } = message.additional_kwargs;
-  const ids = new Set(calls.map((call) => call.id));
-  const content = Array.isArray(message.content)
-    ? message.content.filter((block) => !CALL_BLOCKS.has(block.type) || ids.has(String(block["id"])))
-    : message.content;
   return new AIMessage({
     ...(message.id === undefined ? {} : { id: message.id }),
     ...(message.name === undefined ? {} : { name: message.name }),
-    content,
+    content: readable ? content : onlyCalls(content, calls),
     tool_calls: calls,
-    additional_kwargs: kept,
+    additional_kwargs: readable ? message.additional_kwargs : kept,
     response_metadata: message.response_metadata,
   });
+}
+
+/** Text that a model left blank before it called a tool. */
+function withoutBlanks(content: AIMessage["content"]): AIMessage["content"] {
+  if (typeof content === "string") return content.trim() === "" ? "" : content;
+  const said = content.filter((block) => block.type !== "text" || String(block["text"]).trim() !== "");
+  if (said.length === content.length) return content;
+  return said.length === 0 ? "" : said;
+}
+
+/** The blocks of these calls, each once, and all that is no call. */
+function onlyCalls(
+  content: AIMessage["content"],
+  calls: readonly { readonly id?: string }[],
+): AIMessage["content"] {
+  if (typeof content === "string") return content;
+  const left = new Set(calls.map((call) => call.id));
+  return content.filter((block) => !CALL_BLOCKS.has(block.type) || left.delete(String(block["id"])));
 }

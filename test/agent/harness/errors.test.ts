@@ -1,7 +1,7 @@
 import { ChatAnthropic } from "@langchain/anthropic";
 import { ChatOpenAI } from "@langchain/openai";
 import { afterEach, describe, expect, it } from "vitest";
-import { modelFailure, refusedAsInvalid } from "../../../src/agent/harness/errors.ts";
+import { modelFailure, refusesContent } from "../../../src/agent/harness/errors.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { startAnthropic } from "../../support/models/anthropic.ts";
 import { startOpenAi } from "../../support/models/openai.ts";
@@ -42,7 +42,7 @@ describe.each(["openai", "anthropic"] as const)("what a failed call to %s means"
     const cause = await thrownBy(provider, { fault: "status", status });
     const failure = modelFailure(cause, choice);
     expect(failure).toMatchObject({ code: "model.failed", message: `${provider}:m ${words}`, cause });
-    expect(refusedAsInvalid(cause)).toBe(status === 400);
+    expect(refusesContent(cause)).toBe(status === 400);
   });
 
   it("keeps how long the provider asks to wait", async () => {

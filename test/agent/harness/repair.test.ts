@@ -66,6 +66,34 @@ describe("repairing a thread", () => {
     expect(repaired.additional_kwargs).toEqual({});
   });
 
+  it("leaves out blank text beside calls, which some providers refuse", () => {
+    const blank = (content: AIMessage["content"]) => {
+      const [, repaired] = repair([human, new AIMessage({ content, tool_calls: [call("1")] }), result("1")]);
+      return repaired?.content;
+    };
+    const use = { type: "tool_use", id: "1", name: "look", input: {} };
+    expect(blank([{ type: "text", text: "" }, use])).toEqual([use]);
+    expect(blank([{ type: "text", text: " \n" }])).toBe("");
+    expect(blank(" \n")).toBe("");
+    expect(blank([{ type: "text", text: "Let me look." }, use])).toEqual([
+      { type: "text", text: "Let me look." },
+      use,
+    ]);
+  });
+
+  it("leaves out a call that repeats another's id, in every form", () => {
+    const use = { type: "tool_use", id: "1", name: "look", input: {} };
+    const twice = new AIMessage({ content: [use, use], tool_calls: [call("1"), call("1")] });
+    const [, repaired, ...results] = repair([human, twice, result("1"), result("1", "again")]) as [
+      unknown,
+      AIMessage,
+      ...BaseMessage[],
+    ]; // the calls stand second
+    expect(repaired.tool_calls).toEqual([call("1")]);
+    expect(repaired.content).toEqual([use]);
+    expect(shape(results)).toEqual(["tool 1: seen"]);
+  });
+
   it("leaves a message out in which nothing remains", () => {
     const broken = new AIMessage({
       content: "",

@@ -67,9 +67,10 @@ describe("fetch", () => {
     return error;
   }
 
-  it("refuses at once, without asking Telegram, what was declared as larger than 20 MB", async () => {
+  it("complaint 39: refuses at once, without asking Telegram, what was declared as larger than 20 MB", async () => {
     const bot = await setUp();
     const ref = await sentBy(bot, Buffer.from("x"), 47_000_000);
+    expect(bot.channel.fetchBytes).toBe(20_000_000);
     expect(await failure(bot, get(bot, ref))).toMatchObject({
       code: "media.too_large",
       message: "the file has 45 MB; Telegram hands bots at most 20 MB, so send a smaller one or a link",

@@ -53,7 +53,10 @@ describe("send", () => {
     const media = blockOf(chat, await picture(), "image/png", { type: "image", width: 320, height: 200 });
     const ids = await chat.send(CHAT, 1, {
       kind: "album",
-      items: [{ media, caption: { text: "<b>one</b>", marks: [] } }, { media }],
+      items: [
+        { as: "image", media, caption: { text: "<b>one</b>", marks: [] } },
+        { as: "image", media },
+      ],
     });
     expect(ids).toEqual(["1/0", "1/1"]);
     expect((await chat.entries(CHAT)).map((entry) => entry.media)).toEqual([
@@ -98,7 +101,11 @@ describe("media", () => {
       ["id", "message-1"],
       ["file", bytes, "feeder.png", "image/png"],
     ]);
-    await chat.send(CHAT, 1, { kind: "media", media: blockOf(chat, bytes, "image/png", { type: "image" }) });
+    await chat.send(CHAT, 1, {
+      kind: "media",
+      as: "image",
+      media: blockOf(chat, bytes, "image/png", { type: "image" }),
+    });
     for (const seq of [1, 2]) {
       const response = await fetch(`${chat.origin}/api/chats/${CHAT}/media/${seq}/0`);
       expect(response.headers.get("content-type")).toBe("image/png");
@@ -119,6 +126,7 @@ describe("media", () => {
     const bytes = Buffer.from("<script>alert(1)</script>");
     await chat.send(CHAT, 1, {
       kind: "media",
+      as: "file",
       media: blockOf(chat, bytes, mimeType, { type: "image", filename: 'a"\r\nb’.svg' }),
     });
     await chat.post(CHAT, [
@@ -152,7 +160,11 @@ describe("media", () => {
     ["lines=1-2", 200, "abcdefghij", null],
   ])("answers the range %s by %i", async (range, status, body, contentRange) => {
     const chat = await setUp();
-    await chat.send(CHAT, 1, { kind: "media", media: blockOf(chat, Buffer.from("abcdefghij"), "video/mp4") });
+    await chat.send(CHAT, 1, {
+      kind: "media",
+      as: "video",
+      media: blockOf(chat, Buffer.from("abcdefghij"), "video/mp4"),
+    });
     const response = await fetch(`${chat.origin}/api/chats/${CHAT}/media/1/0`, { headers: { range } });
     expect([response.status, await response.text(), response.headers.get("content-range")]).toEqual([
       status,
@@ -166,6 +178,7 @@ describe("media", () => {
     const blob = chat.putBlob(Buffer.from("of another channel"));
     await chat.send(CHAT, 1, {
       kind: "media",
+      as: "file",
       media: { type: "file", mimeType: "a/b", blob: "sha256:00", bytes: 1 },
     });
     const status = async (path: string): Promise<number> => (await fetch(chat.origin + path)).status;

@@ -1,22 +1,35 @@
 import { describe, expect, it } from "vitest";
-import { kindOf, safeMimeType, safeName, titleOf } from "../../../channels/web/inbound.ts";
+import { kindOf, safeMimeType, titleOf, toMessage } from "../../../channels/web/inbound.ts";
 
-describe("safeName", () => {
-  it.each([
-    ["list.pdf", "list.pdf"],
-    ["../../etc/passwd", "passwd"],
-    ["C:\\birds\\list.pdf", "list.pdf"],
-    ["..", "file 1"],
-    ["", "file 1"],
-    ["a/", "file 1"],
-    ["line\r\nbreak\0.txt", "linebreak.txt"],
-    // U+202E would show "cod.exe" as "exe.doc" turned round.
-    ["photo\u202Egnp.exe", "photognp.exe"],
-    ["Übersicht (1).csv", "Übersicht (1).csv"],
-    [`${"a".repeat(200)}.tar`, `${"a".repeat(116)}.tar`],
-    [`${"a".repeat(115)}😀.tar`, `${"a".repeat(115)}.tar`],
-  ])("makes of %j %j", (declared, name) => {
-    expect(safeName(declared, "file 1")).toBe(name);
+describe("toMessage", () => {
+  it("makes of several files without a word nothing but those files, in their order", () => {
+    const file = { mimeType: "image/png", bytes: 1, sha256: "00", voice: false };
+    const files = [
+      { ...file, ref: "c.i.0", name: 'x"></document>.png' },
+      { ...file, ref: "c.i.1", name: "voice.webm", mimeType: "audio/webm", voice: true, durationSeconds: 2 },
+    ];
+    const { content, whole } = toMessage({ chat: "c", id: "i", text: " \n", files }, "2026-01-01T00:00:00Z");
+    expect(whole).toBe(true);
+    expect(content).toEqual([
+      {
+        type: "unfetched",
+        kind: "image",
+        ref: "c.i.0",
+        declared: { mimeType: "image/png", filename: 'x"></document>.png', bytes: 1 },
+      },
+      {
+        type: "unfetched",
+        kind: "audio",
+        ref: "c.i.1",
+        declared: {
+          mimeType: "audio/webm",
+          filename: "voice.webm",
+          bytes: 1,
+          durationSeconds: 2,
+          label: "voice note",
+        },
+      },
+    ]);
   });
 });
 

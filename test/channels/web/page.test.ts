@@ -284,11 +284,13 @@ describe("files", () => {
     const blob = chat.putBlob(bytes);
     await chat.send(place.chat, 1, {
       kind: "media",
+      as: "image",
       media: { type: "image", mimeType: "image/png", blob, bytes: bytes.length, filename: "feeder.png" },
       caption: { text: "<em>The feeder</em>", marks: [] },
     });
     await chat.send(place.chat, 2, {
       kind: "media",
+      as: "file",
       media: { type: "file", mimeType: "application/pdf", blob, bytes: bytes.length, filename: "birds.pdf" },
     });
     await expect.poll(() => page.evaluate(PICTURE_SHOWN)).toBe(true);

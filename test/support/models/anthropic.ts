@@ -1,4 +1,6 @@
+import { anthropicRefusal } from "./anthropic-rules.ts";
 import {
+  listOf,
   sse,
   startModelServer,
   textOf,
@@ -15,21 +17,27 @@ export function startAnthropic(options: ModelServerOptions = {}): Promise<ModelS
   return startModelServer(ANTHROPIC, options);
 }
 
+const ERRORS = new Map([
+  [400, "invalid_request_error"],
+  [401, "authentication_error"],
+  [413, "request_too_large"],
+  [429, "rate_limit_error"],
+]);
+
 const ANTHROPIC: Protocol = {
   basePath: "",
-  path: "/v1/messages",
+  serves: (path) => path === "/v1/messages",
 
   lastUserText(body) {
-    const messages = Array.isArray(body["messages"]) ? (body["messages"] as readonly Json[]) : []; // of a messages request
-    return textOf(messages.findLast((message) => message["role"] === "user")?.["content"]);
+    const asked = listOf(body["messages"]).findLast((message) => message["role"] === "user");
+    return textOf(asked?.["content"]);
   },
 
-  error: (status) => ({
+  refusal: anthropicRefusal,
+
+  error: (status, message) => ({
     type: "error",
-    error: {
-      type: status === 401 ? "authentication_error" : status === 429 ? "rate_limit_error" : "api_error",
-      message: `scripted failure ${status}`,
-    },
+    error: { type: ERRORS.get(status) ?? "api_error", message },
   }),
 
   whole: (request, answer, number) => ({

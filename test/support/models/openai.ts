@@ -1,4 +1,6 @@
+import { openAiRefusal } from "./openai-rules.ts";
 import {
+  listOf,
   sse,
   startModelServer,
   textOf,
@@ -17,16 +19,18 @@ export function startOpenAi(options: ModelServerOptions = {}): Promise<ModelServ
 
 const OPENAI: Protocol = {
   basePath: "/v1",
-  path: "/v1/chat/completions",
+  serves: (path) => path === "/v1/chat/completions",
 
   lastUserText(body) {
-    const messages = Array.isArray(body["messages"]) ? (body["messages"] as readonly Json[]) : []; // of a chat request
-    return textOf(messages.findLast((message) => message["role"] === "user")?.["content"]);
+    const asked = listOf(body["messages"]).findLast((message) => message["role"] === "user");
+    return textOf(asked?.["content"]);
   },
 
-  error: (status) => ({
+  refusal: openAiRefusal,
+
+  error: (status, message) => ({
     error: {
-      message: `scripted failure ${status}`,
+      message,
       type: "scripted",
       code: status === 401 ? "invalid_api_key" : null,
     },

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { pause, systemClock, type Clock } from "../../../src/core/clock.ts";
 
 /** A request as it was received; `body` is its JSON. */
-type ModelRequest = {
+export type ModelRequest = {
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: Json;
@@ -28,7 +28,13 @@ export type Answer = {
 
 type Fault =
   /** An error of the provider's own shape. */
-  | { readonly fault: "status"; readonly status: number; readonly retryAfterSeconds?: number }
+  | {
+      readonly fault: "status";
+      readonly status: number;
+      /** The provider's words; else it says that the failure was scripted. */
+      readonly message?: string;
+      readonly retryAfterSeconds?: number;
+    }
   /** The connection is reset before a byte is written. */
   | { readonly fault: "reset" }
   /** The connection is reset after so many words of the text. */
@@ -66,9 +72,15 @@ export type ModelServer = {
 export type Protocol = {
   /** Added to the origin to make the client's base URL. */
   readonly basePath: string;
-  readonly path: string;
+  serves(path: string): boolean;
+  /** Whether a request asks for its answer word by word; where its body says `stream: true` by default. */
+  streams?(request: ModelRequest): boolean;
+  /** "text/event-stream" by default. */
+  readonly streamType?: string;
   lastUserText(body: Json): string;
-  error(status: number): Json;
+  /** What the real server refuses of a request. */
+  refusal(body: Json): Refusal | undefined;
+  error(status: number, message: string): Json;
   whole(request: ModelRequest, answer: Answer, number: number): Json;
   /** The stream's events: text that stands before the words, one per word, and what ends it. */
   stream(
@@ -77,6 +89,9 @@ export type Protocol = {
     number: number,
   ): { open: string; word(word: string): string; end: string };
 };
+
+/** A request that is not valid: what the provider says of it. */
+export type Refusal = { readonly status: number; readonly message: string };
 
 /** A model server on loopback, on a free port, that records what it was asked and says what a test scripted. */
 export async function startModelServer(
@@ -111,11 +126,12 @@ export async function startModelServer(
 
   async function handle(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
     const text = await readAll(incoming);
-    if (incoming.method !== "POST" || incoming.url !== protocol.path) {
-      return sendJson(response, 404, protocol.error(404));
+    const path = incoming.url ?? "";
+    if (incoming.method !== "POST" || !protocol.serves(path)) {
+      return sendJson(response, 404, protocol.error(404, `nothing is served at ${path}`));
     }
     const request: ModelRequest = {
-      path: incoming.url,
+      path,
       headers: Object.fromEntries(
         Object.entries(incoming.headers).map(([name, value]) => [name, String(value)]),
       ),
@@ -125,6 +141,8 @@ export async function startModelServer(
     const number = requests.length;
     for (const listener of listeners.request) await listener(request);
 
+    const refusal = protocol.refusal(request.body);
+    if (refusal) return sendJson(response, refusal.status, protocol.error(refusal.status, refusal.message));
     const scripted = script.shift() ?? otherwise ?? protocol.lastUserText(request.body);
     const said = typeof scripted === "function" ? scripted(request) : scripted;
     const reply = typeof said === "string" ? { text: said } : said;
@@ -133,13 +151,14 @@ export async function startModelServer(
     const resetAfter = "fault" in reply ? reply.words : undefined;
 
     if (answer.delayMs !== undefined) await pause(clock, answer.delayMs);
-    if (request.body["stream"] !== true) {
+    if (!(protocol.streams?.(request) ?? request.body["stream"] === true)) {
       if (resetAfter !== undefined) return void incoming.socket.resetAndDestroy();
       return sendJson(response, 200, protocol.whole(request, answer, number));
     }
 
     const events = protocol.stream(request, answer, number);
-    response.writeHead(200, { "content-type": "text/event-stream", "cache-control": "no-cache" });
+    const type = protocol.streamType ?? "text/event-stream";
+    response.writeHead(200, { "content-type": type, "cache-control": "no-cache" });
     await write(response, events.open);
     let sent = "";
     let words = 0;
@@ -159,7 +178,11 @@ export async function startModelServer(
     switch (fault.fault) {
       case "status":
         if (fault.retryAfterSeconds !== undefined) response.setHeader("retry-after", fault.retryAfterSeconds);
-        return sendJson(response, fault.status, protocol.error(fault.status));
+        return sendJson(
+          response,
+          fault.status,
+          protocol.error(fault.status, fault.message ?? `scripted failure ${fault.status}`),
+        );
       case "reset":
         return void response.socket?.resetAndDestroy();
       case "silence":
@@ -186,6 +209,11 @@ export function textOf(content: unknown): string {
     .filter((block: Json) => block["type"] === "text")
     .map((block: Json) => String(block["text"]))
     .join("\n");
+}
+
+/** A list of objects in somebody else's JSON; empty where it is none. */
+export function listOf(value: unknown): readonly Json[] {
+  return Array.isArray(value) ? (value as readonly Json[]) : []; // looked at by tests, never trusted
 }
 
 function inWords(text: string): readonly string[] {

@@ -26,6 +26,13 @@ export type PersonFile = Extra & {
   readonly declaredBytes?: number;
 };
 
+export type StickerOf = {
+  readonly emoji: string;
+  readonly set: string;
+  /** Drawn anew by the client (.tgs), or a video (.webm). */
+  readonly moves?: "drawn" | "filmed";
+};
+
 /** Why the bot may not write: Telegram's words after "Forbidden: ". */
 export const CLOSED = {
   blocked: "bot was blocked by the user",
@@ -107,6 +114,31 @@ export class Voice {
       { video: { ...video, duration: options.duration ?? 1, width: 640, height: 480 } },
       options,
     );
+  }
+
+  /** Round, and of one length. */
+  sendVideoNote(bytes: Uint8Array, options: PersonFile = {}): Message {
+    const { file_name: _none, mime_type: _no, ...note } = this.#named("video_note", bytes, options);
+    return this.#say({ video_note: { ...note, duration: options.duration ?? 1, length: 240 } }, options);
+  }
+
+  /** A GIF, or a video without sound: for older clients it is a document too. */
+  sendAnimation(bytes: Uint8Array, options: PersonFile = {}): Message {
+    const document = this.#named("animation", bytes, options);
+    const animation = { ...document, duration: options.duration ?? 1, width: 160, height: 120 };
+    return this.#say({ animation, document }, options);
+  }
+
+  sendSticker(bytes: Uint8Array, sticker: StickerOf, options: PersonFile = {}): Message {
+    const { emoji, set, moves } = sticker;
+    const { file_name: _none, mime_type: _no, ...file } = this.#named("sticker", bytes, options);
+    const of = { emoji, set_name: set, is_animated: moves === "drawn", is_video: moves === "filmed" };
+    return this.#say({ sticker: { ...file, type: "regular", width: 512, height: 512, ...of } }, options);
+  }
+
+  /** What is neither text nor a file: a place, a contact, a poll, a roll of dice. */
+  send(content: Partial<Message>, extra: Extra = {}): Message {
+    return this.#say(content, extra);
   }
 
   /** Changes the text of an own message. */

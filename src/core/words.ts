@@ -1,0 +1,26 @@
+/** "812 bytes", "52 KB", "3.4 MB", "20 MB". */
+export function bytesWords(bytes: number): string {
+  if (bytes < 1000) return `${bytes} bytes`;
+  if (bytes < 999_500) return `${Math.round(bytes / 1000)} KB`;
+  return `${(bytes / 1_000_000).toFixed(1).replace(".0", "")} MB`;
+}
+
+/** "9 s", "2 min 05 s". */
+export function durationWords(seconds: number): string {
+  const whole = Math.round(seconds);
+  if (whole < 60) return `${whole} s`;
+  return `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, "0")} s`;
+}
+
+/** A name of others in quotes that nothing in it can end, and without a sign that begins an element. */
+export function inQuotes(name: string): string {
+  return JSON.stringify(name).replaceAll(
+    /[<>&]/g,
+    (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, "0")}`,
+  );
+}
+
+/** What others wrote, in one line and without what could end the brackets around it or turn the writing round. */
+export function oneLine(words: string): string {
+  return words.replaceAll(/[\s[\]［］【】〔〕\p{Cc}\p{Bidi_Control}]+/gu, " ").trim();
+}

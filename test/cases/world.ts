@@ -1,0 +1,314 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import telegram from "../../channels/telegram/index.ts";
+import { LIMITS } from "../../channels/whatsapp/limits.ts";
+import { render } from "../../channels/whatsapp/render.ts";
+import { inSigns } from "../../channels/whatsapp/signs.ts";
+import { createAgentRunner } from "../../src/agent/runner.ts";
+import { ThreadSaver } from "../../src/agent/threads.ts";
+import { rootSchema } from "../../src/config/schema.ts";
+import type { AgentDefinition, AgentRunner, AgentTurn } from "../../src/core/agent.ts";
+import type { ChannelHost, MediaForm } from "../../src/core/channel.ts";
+import { type Clock, scaledClock } from "../../src/core/clock.ts";
+import type { MessageEvent } from "../../src/core/events.ts";
+import type { ChannelRules } from "../../src/core/rules.ts";
+import { inChildren } from "../../src/media/children.ts";
+import { programsOn } from "../../src/media/programs.ts";
+import { channelState } from "../../src/store/channel-state.ts";
+import { threadStore } from "../../src/store/threads.ts";
+import { memoryLog } from "../support/channel-host.ts";
+import { AGENT, OPEN_TO_ADA, testGateway, type TestGateway } from "../support/gateway.ts";
+import { startAnthropic } from "../support/models/anthropic.ts";
+import { type Asked, instructions, lastTurn } from "../support/models/asked.ts";
+import { startOpenAi } from "../support/models/openai.ts";
+import { startResponses } from "../support/models/responses.ts";
+import type { Json, ModelServer, Reply } from "../support/models/server.ts";
+import { ScriptedPlatform, type Shown } from "../support/scripted-channel.ts";
+import { startTelegram, type TelegramEmulator } from "../support/telegram/emulator.ts";
+import type { Voice } from "../support/telegram/people.ts";
+import type { MediaName, SentMessage } from "../support/telegram/sent-log.ts";
+import {
+  startTranscriber,
+  type TranscriberReply,
+  type TranscriberServer,
+  type Upload,
+} from "../support/transcriber.ts";
+
+export type Platform = "telegram" | "whatsapp";
+
+/** Time runs faster: windows in which more is waited for are most of a case. */
+const RATE = 5;
+/** What is asked behind each case: the next message works, and all that came before it has been shown. */
+const FOLLOW_UP = "Is that all?";
+const LAST_WORDS = "That is all.";
+
+export type Door = "chat" | "responses" | "anthropic";
+
+/** LangChain asks models of some names through the Responses API. */
+const MODELS: Readonly<Record<Door, { readonly provider: string; readonly name: string }>> = {
+  chat: { provider: "openai", name: "local" },
+  responses: { provider: "openai", name: "local-codex" },
+  anthropic: { provider: "anthropic", name: "local" },
+};
+
+export type TalkOptions = {
+  readonly platform: Platform;
+  /** What the model answers; its question by default. */
+  readonly says?: string | ((asked: Asked) => string);
+  /** What its transcriber answers; without this there is none. */
+  readonly hears?: TranscriberReply;
+  /** A folder that the agent may send files from. */
+  readonly assets?: string;
+  /** Through which door of a provider its model is asked. */
+  readonly door?: Door;
+};
+
+/** One person with an agent of their own, in one chat. */
+export type Talk = {
+  readonly chat: string;
+  /** On Telegram; a person on the other platform speaks through `say`. */
+  readonly voice: Voice;
+  say(content: MessageEvent["content"]): Promise<void>;
+  /** Says a few words, on whichever platform. */
+  ask(words: string): Promise<void>;
+  /** What the model was asked in turns of this person, without the one that `finish` adds. */
+  readonly asked: readonly Asked[];
+  /** What stood in those turns before it was shown to the model. */
+  readonly turns: readonly AgentTurn[];
+  /** What they were shown, in order. */
+  shown(): readonly Shown[];
+  readonly uploads: readonly Upload[];
+  /** Resolves when the model has been asked so many times. */
+  untilAsked(count: number): Promise<void>;
+  /** Waits for a turn, says one thing more, and resolves when that is answered. */
+  finish(): Promise<void>;
+};
+
+export type World = {
+  readonly clock: Clock;
+  readonly emulator: TelegramEmulator;
+  readonly platform: ScriptedPlatform;
+  readonly gateway: TestGateway;
+  talk(options: TalkOptions): Promise<Talk>;
+  close(): Promise<void>;
+};
+
+/**
+ * The whole of Perch but its process: the real gateway, store, workshop and agents, as shipped; a real Telegram
+ * connection to an emulator, a scripted platform that looks like WhatsApp, a model and a transcriber that record.
+ */
+export async function startWorld(clock: Clock = scaledClock(RATE, Date.now())): Promise<World> {
+  const talks = new Map<string, LiveTalk>();
+  const says: Reply = ({ body }) => talkOf(talks, body).answer(body);
+  const doors: Readonly<Record<Door, ModelServer>> = {
+    chat: await startOpenAi({ otherwise: says }),
+    responses: await startResponses({ otherwise: says }),
+    anthropic: await startAnthropic({ otherwise: says }),
+  };
+  const transcribers: TranscriberServer[] = [];
+  const emulator = await startTelegram({ clock });
+  const platform = new ScriptedPlatform();
+  const { media } = rootSchema.parse({ channels: {} });
+  const folder = await mkdtemp(join(tmpdir(), "perch-cases-"));
+  const workSeconds = media.workSeconds * RATE; // reading takes the machine's time, whatever the clock says
+  const workshop = inChildren({
+    entry: new URL("../../dist/src/media/worker.js", import.meta.url),
+    blobsFolder: join(folder, "blobs"),
+    workSeconds,
+    path: process.env["PATH"],
+    clock,
+    log: memoryLog([]),
+  });
+  let agents: AgentRunner | undefined;
+  const test = await testGateway({
+    clock,
+    folder,
+    workshop: () => workshop,
+    programs: await programsOn(process.env),
+    limits: { ...media, workSeconds, stallSeconds: media.stallSeconds * RATE },
+    runner: (database, blobs) => {
+      const saver = async ({ limits }: AgentDefinition) =>
+        new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: limits.mediaTurns });
+      const runner = createAgentRunner({ blobs, saver });
+      agents = {
+        ...runner,
+        run(turn, signal) {
+          talks.get(turn.agent.name)?.turns.push(turn);
+          return runner.run(turn, signal);
+        },
+      };
+      return agents;
+    },
+  });
+  const host = (id: string): ChannelHost => ({
+    ...test.host,
+    id,
+    accept: (events) => test.gateway.accept(id, events),
+    state: channelState(test.database, id),
+  });
+  const settings = { token: emulator.token, apiRoot: emulator.apiRoot };
+  await test.gateway.opened("telegram", await telegram.open(settings, host("telegram")));
+  await test.gateway.opened("whatsapp", platform.open({ limits: LIMITS, render, inSigns }, host("whatsapp")));
+
+  return {
+    clock,
+    emulator,
+    platform,
+    gateway: test,
+    async talk(options) {
+      const transcriber = options.hears === undefined ? undefined : await startTranscriber();
+      if (transcriber) transcribers.push(transcriber);
+      if (transcriber && options.hears !== undefined) transcriber.otherwise = options.hears;
+      const name = `case-${talks.size + 1}`;
+      const door = options.door ?? "chat";
+      const agent: AgentDefinition = {
+        ...AGENT,
+        name,
+        prompt: `You answer in <${name}>.`,
+        files: true,
+        model: { ...MODELS[door], baseUrl: doors[door].url, apiKey: "none" },
+        // What it cannot take as it is has to reach it as text.
+        senses: { images: true, pdf: false, audio: false },
+        ...(transcriber === undefined ? {} : { transcriber: transcriber.transcriber }),
+        ...(options.assets === undefined ? {} : { assets: options.assets }),
+      };
+      const person = 7_000_000_000 + talks.size;
+      const talk = new LiveTalk(person, agent, options, { emulator, platform, transcriber });
+      talks.set(name, talk);
+      test.gateway.use({
+        channels: new Map(["telegram", "whatsapp"].map((id) => [id, rulesOf(talks.values())])),
+        agents: new Map([...talks.values()].map((each) => [each.agent.name, each.agent])),
+      });
+      // Built before anybody waits for it: what is loaded then takes seconds of the machine's time.
+      agents?.prepare(agent);
+      await agents?.senses(agent);
+      return talk;
+    },
+    async close() {
+      await test.close();
+      workshop.close();
+      const servers = [emulator, ...Object.values(doors), ...transcribers];
+      await Promise.all(servers.map((server) => server.close()));
+      await rm(folder, { recursive: true, force: true });
+    },
+  };
+}
+
+function rulesOf(talks: Iterable<LiveTalk>): ChannelRules {
+  const chats = [...talks].map(({ chat, agent }) => [chat, { agent: agent.name }] as const);
+  return { ...OPEN_TO_ADA, allow: chats.map(([chat]) => chat), chats: Object.fromEntries(chats) };
+}
+
+function talkOf(talks: ReadonlyMap<string, LiveTalk>, body: Json): LiveTalk {
+  const [, name = ""] = /You answer in <([^>]*)>/.exec(instructions(body)) ?? [];
+  const talk = talks.get(name);
+  if (!talk) throw new Error("a request names no case");
+  return talk;
+}
+
+type Parts = {
+  readonly emulator: TelegramEmulator;
+  readonly platform: ScriptedPlatform;
+  readonly transcriber: TranscriberServer | undefined;
+};
+
+class LiveTalk implements Talk {
+  readonly chat: string;
+  readonly voice: Voice;
+  readonly asked: Asked[] = [];
+  readonly turns: AgentTurn[] = [];
+  readonly agent: AgentDefinition;
+  readonly #options: TalkOptions;
+  readonly #parts: Parts;
+  readonly #looking = new Set<() => void>();
+
+  constructor(person: number, agent: AgentDefinition, options: TalkOptions, parts: Parts) {
+    this.agent = agent;
+    this.chat = String(person);
+    this.voice = parts.emulator.privateChat({ id: person, firstName: "Mira" });
+    this.#options = options;
+    this.#parts = parts;
+  }
+
+  get uploads(): readonly Upload[] {
+    return this.#parts.transcriber?.uploads ?? [];
+  }
+
+  answer(body: Json): string {
+    const asked = lastTurn(body);
+    if (asked.texts.join("\n").includes(FOLLOW_UP)) return LAST_WORDS;
+    this.asked.push(asked);
+    for (const look of this.#looking) look();
+    const { says = "Seen." } = this.#options;
+    return typeof says === "string" ? says : says(asked);
+  }
+
+  say(content: MessageEvent["content"]): Promise<void> {
+    return this.#parts.platform.say(this.chat, content);
+  }
+
+  async ask(words: string): Promise<void> {
+    if (this.#options.platform === "telegram") this.voice.sendText(words);
+    else await this.say([{ type: "text", text: words }]);
+  }
+
+  shown(): readonly Shown[] {
+    const all =
+      this.#options.platform === "telegram"
+        ? this.#parts.emulator.sentTo(Number(this.chat)).map(fromTelegram)
+        : this.#parts.platform.shownIn(this.chat);
+    return all.filter(({ text }) => text !== LAST_WORDS);
+  }
+
+  async untilAsked(count: number): Promise<void> {
+    await new Promise<void>((resolve) => {
+      const look = (): void => {
+        if (this.asked.length < count) return;
+        this.#looking.delete(look);
+        resolve();
+      };
+      this.#looking.add(look);
+      look();
+    });
+  }
+
+  async finish(): Promise<void> {
+    await this.untilAsked(1);
+    await this.ask(FOLLOW_UP);
+    if (this.#options.platform === "telegram") {
+      await this.#parts.emulator.sentMatching(
+        ({ chatId, text }) => chatId === Number(this.chat) && text === LAST_WORDS,
+      );
+    } else {
+      await this.#parts.platform.untilShown(this.chat, LAST_WORDS);
+    }
+  }
+}
+
+const FORMS: Readonly<Record<MediaName, MediaForm>> = {
+  photo: "image",
+  sticker: "image",
+  document: "file",
+  audio: "audio",
+  voice: "voice",
+  video: "video",
+  video_note: "video",
+  animation: "animation",
+};
+
+function fromTelegram({ text, caption, entities, media }: SentMessage): Shown {
+  return {
+    text: text ?? caption ?? "",
+    marks: entities,
+    ...(media === undefined
+      ? {}
+      : {
+          media: {
+            bytes: media.bytes,
+            as: FORMS[media.kind],
+            name: media.fileName ?? "",
+          },
+        }),
+  };
+}
