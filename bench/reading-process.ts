@@ -60,13 +60,13 @@ const questions = {
   read: async (unfetched: Unfetched) => {
     const by = reading;
     if (!by) throw new Error("it is not open");
-    const { gives, ms, holdMs } = await holding(() => takeIn(unfetched, by, new AbortController().signal));
+    const { gives, ms, hold } = await holding(() => takeIn(unfetched, by, new AbortController().signal));
     if (gives.notice) throw new Error(`${unfetched.ref} was no use: ${gives.notice.key}`);
-    return { ms, holdMs };
+    return { ms, hold };
   },
 
   /** The longest hold while nothing is done. */
-  idle: async ({ ms }: { readonly ms: number }) => (await holding(() => pause(systemClock, ms))).holdMs,
+  idle: async ({ ms }: { readonly ms: number }) => (await holding(() => pause(systemClock, ms))).hold,
 
   close: async () => {
     reading?.workshop.close();

@@ -2,7 +2,7 @@ import { setImmediate } from "node:timers/promises";
 import { answerOf } from "./answers.ts";
 import { type Converter, type ConverterName, CONVERTERS } from "./converters.ts";
 import { answer } from "./helper.ts";
-import { holding } from "./holds.ts";
+import { type Hold, holding, worst } from "./holds.ts";
 import { longAnswers } from "./long-answers.ts";
 
 // A process that renders answers, always the same ones.
@@ -49,21 +49,21 @@ const questions = {
   /** All answers, each on a turn of the event loop of its own: the longest hold. */
   all: async ({ count, length }: Answers) => {
     const answers = Array.from({ length: count }, (_, n) => answerOf(n, length));
-    const { holdMs } = await holding(async () => {
+    const { hold } = await holding(async () => {
       for (const markdown of answers) {
         for (const [, convert] of loaded) await convert(markdown);
         await setImmediate();
       }
     });
-    return holdMs;
+    return hold;
   },
 
   /** One very long answer: how long the event loop is held by it. */
   long: async ({ name, length }: { readonly name: string; readonly length: number }) => {
     const markdown = longAnswers(length)[name] ?? "";
-    const holds: number[] = [];
-    for (const [, convert] of loaded) holds.push((await holding(() => convert(markdown))).holdMs);
-    return Math.max(...holds);
+    const holds: Hold[] = [];
+    for (const [, convert] of loaded) holds.push((await holding(() => convert(markdown))).hold);
+    return worst(holds);
   },
 };
 

@@ -26,8 +26,9 @@ import { Turns } from "./turns/turns.ts";
 
 /** Wake-ups may be lost; the facts are gone over this often. */
 const SWEEP_MS = 30_000;
+const DAY_MS = 24 * 3_600_000;
 /** What is done is kept this long for `perch why` and to recognise repeats, then forgotten. */
-const KEEP_MS = 30 * 24 * 3_600_000;
+const KEEP_MS = 30 * DAY_MS;
 /** A connection that has not closed by then is left behind. */
 const CLOSE_MS = 5_000;
 const DELIVERIES_AT_ONCE = 64;
@@ -264,14 +265,16 @@ export class Gateway {
   }
 
   async #goOver(): Promise<void> {
-    const { database, workspaces, media, clock, log } = this.#parts;
+    const { database, blobs, workspaces, media, clock, log } = this.#parts;
     try {
       await this.wakeAll();
       if (clock.now() - this.#prunedAt > 3_600_000) {
         this.#prunedAt = clock.now();
         const rows = await prune(database, clock.now() - KEEP_MS);
-        const uploads = await workspaces.sweep(clock.now() - media.uploadDays * 24 * 3_600_000);
-        if (rows + uploads > 0) log.debug({ rows, uploads }, "rows and uploads of long ago were forgotten");
+        const uploads = await workspaces.sweep(clock.now() - media.uploadDays * DAY_MS);
+        const halves = await blobs.sweep(clock.now() - DAY_MS); // no download takes as long
+        if (rows + uploads + halves > 0)
+          log.debug({ rows, uploads, halves }, "rows and files of long ago were forgotten");
       }
     } catch (err) {
       log.error({ err }, "the facts could not be gone over, again soon");

@@ -29,6 +29,7 @@ type TelegramFile = {
   readonly mime_type?: string;
   readonly file_name?: string;
   readonly duration?: number;
+  readonly thumbnail?: PhotoSize;
 };
 
 export function announced(kind: MediaKind, file: TelegramFile, label?: string): Unfetched {
@@ -37,6 +38,10 @@ export function announced(kind: MediaKind, file: TelegramFile, label?: string): 
     type: "unfetched",
     kind,
     ref: refOf(file.file_id, file.file_size),
+    // That of a sound is the cover of its album, that of a document its first page, too small to read.
+    ...(file.thumbnail && (kind === "image" || kind === "video")
+      ? { thumbnail: refOf(file.thumbnail.file_id, file.thumbnail.file_size) }
+      : {}),
     declared: {
       ...(file.mime_type === undefined ? {} : { mimeType: file.mime_type }),
       ...(filename === undefined ? {} : { filename }),

@@ -168,7 +168,7 @@ function idsOf(sent: Message | readonly Message[]): readonly PlatformId[] {
 
 const CLOSED = /chat not found|user is deactivated|bot was (?:blocked|kicked)/i;
 const AS_DOCUMENT =
-  /PHOTO_|IMAGE_PROCESS_FAILED|VOICE_MESSAGES_FORBIDDEN|too big for a photo|specified type in the album/i;
+  /PHOTO_|VIDEO_|MEDIA_INVALID|IMAGE_PROCESS_FAILED|VOICE_MESSAGES_FORBIDDEN|too big for a photo|specified type in the album/i;
 const ENTITIES = /entit(?:y|ies)|ENTITY_|ENTITIES_/i;
 
 /** What the gateway is told: which of its ways to go on is right. */

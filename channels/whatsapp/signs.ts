@@ -79,16 +79,23 @@ function oneLine(text: string, start: number, end: number, near: readonly Mark[]
     closing.set(to, sign + (closing.get(to) ?? ""));
   }
   const ofText = signsThatPair(line, styles);
+  const codeAt = new Map(code.map((span) => [span.offset, span]));
+  // Between these nothing is to be written but the text.
+  const stops = [...opening.keys(), ...closing.keys(), ...ofText, ...codeAt.keys(), end].toSorted(
+    (a, b) => a - b,
+  );
   let out = "";
-  for (let at = start; at < end;) {
-    const span = line.code.find(({ offset }) => offset === at);
-    const next = span ? Math.min(endOf(span), end) : at + 1;
+  for (let at = start, stop = 0; at < end;) {
+    while ((stops[stop] ?? end) <= at && stop < stops.length - 1) stop += 1;
+    const span = codeAt.get(at);
+    const sign = ofText.has(at);
+    const next = span ? Math.min(endOf(span), end) : sign ? at + 1 : (stops[stop] ?? end);
     out += opening.get(at) ?? "";
     const said = span
       ? inlineCode(text, at, next)
-      : ofText.has(at)
+      : sign
         ? withBlanks(line, at)
-        : text.slice(at, next);
+        : text.slice(at, next).replaceAll(/`(?=`)/g, `\`${BREAK}`);
     // Backticks of two codes, or of code and of the text, would be counted together.
     out += out.endsWith("`") && said.startsWith("`") ? BREAK + said : said;
     at = next;
@@ -167,11 +174,10 @@ function signsThatPair(line: Line, styles: readonly Style[]): ReadonlySet<number
       if (opens || closes) ofText.push({ at, opens, closes });
     }
     const all = [...ours, ...ofText];
-    for (const { at, opens, closes } of ofText) {
-      const begins = opens && all.some((other) => other.closes && other.at > at);
-      const ends = closes && all.some((other) => other.opens && other.at < at);
-      if (begins || ends) found.add(at);
-    }
+    const firstOpening = Math.min(...all.filter((other) => other.opens).map((other) => other.at));
+    const lastClosing = Math.max(...all.filter((other) => other.closes).map((other) => other.at));
+    for (const { at, opens, closes } of ofText)
+      if ((opens && lastClosing > at) || (closes && firstOpening < at)) found.add(at);
   }
   return found;
 }

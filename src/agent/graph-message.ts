@@ -13,7 +13,7 @@ export async function asStandardBlocks(
   { content, sentAt }: Pick<AgentTurn, "content" | "sentAt">,
   { blobs, senses }: { readonly blobs: Blobs; readonly senses: Senses },
 ): Promise<HumanMessage> {
-  const room = { characters: Infinity, bytes: Infinity };
+  const room = { characters: Infinity, bytes: Infinity, pictures: Infinity };
   const parts: Part[] = [];
   for (const block of content) {
     if (block.type === "text") parts.push({ block });

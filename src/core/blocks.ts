@@ -66,6 +66,8 @@ export type Unfetched = {
   readonly kind: MediaKind;
   /** Opaque to all but its channel; holds no token. */
   readonly ref: string;
+  /** A small picture of it that the platform has made, named like `ref`. */
+  readonly thumbnail?: string;
   readonly declared: {
     readonly mimeType?: string;
     readonly filename?: string;

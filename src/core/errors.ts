@@ -58,6 +58,11 @@ export function hasCode(error: unknown, code: ErrorCode): error is GatewayError 
   return error instanceof GatewayError && error.code === code;
 }
 
+/** What the system calls a fault of its own: "ENOSPC". Unlike the message it names no file. */
+export function systemCode(error: unknown): string | undefined {
+  return error instanceof Error && "syscall" in error && "code" in error ? String(error.code) : undefined;
+}
+
 /** Whatever was thrown, as an Error. */
 export function asError(thrown: unknown): Error {
   return thrown instanceof Error ? thrown : new Error(String(thrown));

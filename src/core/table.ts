@@ -24,7 +24,7 @@ export function drawTable(
   );
   const columns = table.header.map((cell, column) => ({
     align: cell.align ?? "left",
-    width: Math.max(1, ...texts.map((row) => displayWidth(row[column] ?? "", widthOf))),
+    width: texts.reduce((most, row) => Math.max(most, displayWidth(row[column] ?? "", widthOf)), 1),
   }));
   const draw = (row: readonly string[]): string =>
     columns
@@ -88,8 +88,12 @@ const graphemes = new Intl.Segmenter("und", { granularity: "grapheme" });
 const EMOJI = /^\p{Emoji_Presentation}|^\p{Regional_Indicator}|\ufe0f/u;
 const NO_WIDTH = /^[\p{Mn}\p{Me}\p{Cf}]+$/u;
 
+/** No screen is so wide, however its signs are counted, and counting them takes more than its share of time. */
+const MOST_COUNTED = 1_000;
+
 /** Columns of a monospace font: what is drawn as one sign counts once, whatever it is made of. */
 function displayWidth(text: string, widthOf: EastAsianWidth): number {
+  if (text.length > MOST_COUNTED || /^[\x20-\x7e]*$/.test(text)) return text.length;
   let width = 0;
   for (const { segment } of graphemes.segment(text)) {
     if (NO_WIDTH.test(segment)) continue;

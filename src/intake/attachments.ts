@@ -1,6 +1,7 @@
 import type { BlobRef, ContentBlock } from "../core/blocks.ts";
 import type { Channel } from "../core/channel.ts";
 import { pause } from "../core/clock.ts";
+import { systemCode } from "../core/errors.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
 import type { AgentDefinition, Senses } from "../core/agent.ts";
@@ -165,7 +166,7 @@ async function fetchNow(
     try {
       return await by.workspaces.keep(task.chat, name, blob);
     } catch (error) {
-      const code = error instanceof Error && "code" in error ? error.code : undefined; // its message names the file
+      const code = systemCode(error); // its message names the file
       by.log.error({ chat: task.chat, attachment: id, code }, "a file could not be kept for the agent");
       return undefined;
     }

@@ -27,25 +27,33 @@ export async function isCalledIn(
 }
 
 // The root locale, for nobody says in which language is spoken. Letters that differ in case or accent alone are equal.
-const words = new Intl.Segmenter("und", { granularity: "word" });
 const { compare } = new Intl.Collator("und", { usage: "search", sensitivity: "base" });
+/** Scripts that put no space between words, or none between a name and what is hung on it. */
+const RUN_TOGETHER =
+  /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u;
 
-/** Whether one of the names stands in a text as whole words, whatever its case and accents. */
+/**
+ * Whether one of the names stands in a text as whole words, whatever its case and accents; one in a script that runs
+ * words together may stand anywhere. Not by Intl.Segmenter, whose time grows with the square of the text.
+ */
 export function isNamed(text: string, names: readonly string[]): boolean {
   const said = wordsOf(text);
   return names
     .map(wordsOf)
     .some(
       (name) =>
-        name.length > 0 &&
-        said.some((_word, at) => name.every((word, n) => compare(word, said[at + n] ?? "") === 0)),
+        name.length > 0 && said.some((_word, at) => name.every((word, n) => isIn(said[at + n] ?? "", word))),
     );
 }
 
+function isIn(said: string, word: string): boolean {
+  return RUN_TOGETHER.test(word) ? said.includes(word) : compare(word, said) === 0;
+}
+
 function wordsOf(text: string): readonly string[] {
-  // Marks between letters go first: Unicode takes "perch's" and "perch.it" for one word.
-  const plain = text.replaceAll(/[^\p{L}\p{M}\p{N}]+/gu, " ");
-  return Array.from(words.segment(plain), ({ segment }) => segment).filter(
-    (segment) => segment.trim() !== "",
-  );
+  // What stands between letters parts them: "perch's" and "perch.it" say the name.
+  return text
+    .normalize("NFC")
+    .split(/[^\p{L}\p{M}\p{N}]+/u)
+    .filter((word) => /[\p{L}\p{N}]/u.test(word));
 }

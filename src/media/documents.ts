@@ -2,14 +2,14 @@ import type { AttachmentOutcome, Extract, MediaBlock } from "../core/blocks.ts";
 import type { FileBlobs } from "../store/blobs.ts";
 import { BROKEN, type Contents, EMPTY, PASSWORD, type Unread, unsupported } from "./documents/contents.ts";
 import { tarListing } from "./documents/archive.ts";
-import { formatName, oleFormat } from "./documents/formats.ts";
+import { formatName, oleFormat, promisesSignature } from "./documents/formats.ts";
 import { headAndTail, INLINE_BYTES, linesIn } from "./documents/inline.ts";
 import { readPackage } from "./documents/packages.ts";
 import { readPdf } from "./documents/pdf.ts";
 import { readText } from "./documents/plain.ts";
 import { tidy } from "./documents/tidy.ts";
 import type { MediaLimits } from "./limits.ts";
-import { isTextType } from "./sniff.ts";
+import { isTextType } from "./text-types.ts";
 import { type Fetched, type File, setAside, type Taken, unusable } from "./taken.ts";
 
 export type DocumentJob = {
@@ -54,6 +54,7 @@ async function understand(
     const text = mayBeText(file.mimeType) ? await readText(bytes, file) : undefined;
     if (text !== undefined) return text;
     if (isTextType(file.mimeType)) return { outcome: "unreadable", key: "media.undecodable" };
+    if (file.mimeType === "application/octet-stream" && promisesSignature(file.filename)) return BROKEN;
     return unsupported(formatName(file.mimeType, file.filename));
   } catch {
     return BROKEN; // each format has its libraries, and each of them its own errors for what is damaged

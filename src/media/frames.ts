@@ -153,9 +153,10 @@ function turned(
 }
 
 function noteOf(count: number, last: number, step: number, seconds: number | undefined): string | undefined {
+  const frames = count === 1 ? "1 frame" : `${count} frames`;
   if (seconds !== undefined && seconds - last > 2 * step + 1)
-    return `${count} frames, of the first ${markOf(last)} of ${markOf(seconds)} only`;
-  if (step > STEP_SECONDS) return `${count} frames, one every ${Math.round(step)} s`;
+    return `${frames}, of the first ${markOf(last)} of ${markOf(seconds)} only`;
+  if (step > STEP_SECONDS) return `${frames}, one every ${Math.round(step)} s`;
   return undefined;
 }
 

@@ -2,7 +2,7 @@ import type { Sharp } from "sharp";
 import type { MediaBlock } from "../core/blocks.ts";
 import type { FileBlobs } from "../store/blobs.ts";
 import type { MediaLimits } from "./limits.ts";
-import { endingOf } from "./endings.ts";
+import { formatName } from "./documents/formats.ts";
 import { type Picture, readPicture } from "./pictures.ts";
 import { withoutMetadata } from "./strip.ts";
 import { type Fetched, type File, type Taken, unusable } from "./taken.ts";
@@ -25,7 +25,7 @@ export async function takeImage({ fetched, limits }: ImageJob, blobs: FileBlobs)
   try {
     const picture = await readPicture(blobs.pathOf(file.blob), file.mimeType);
     if (!picture)
-      return unusable(called, "unsupported", "media.unsupported", { format: formatOf(file.mimeType) });
+      return unusable(called, "unsupported", "media.unsupported", { format: formatName(file.mimeType) });
     const { width, height } = picture;
     if (width * height > limits.imagePixels) {
       return unusable(called, "too_large", "media.too_many_pixels", {
@@ -137,10 +137,4 @@ async function encode(open: () => Sharp, picture: Picture, background: string | 
 
 function longest({ width, height }: { readonly width: number; readonly height: number }): number {
   return Math.max(width, height);
-}
-
-/** "PSD": how people call it. */
-function formatOf(mimeType: string): string {
-  const ending = endingOf(mimeType).slice(1);
-  return (ending || mimeType.slice(mimeType.indexOf("/") + 1)).toUpperCase();
 }

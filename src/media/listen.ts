@@ -1,5 +1,4 @@
-import { mkdtemp, rm, stat } from "node:fs/promises";
-import { tmpdir } from "node:os";
+import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import type { Extract } from "../core/blocks.ts";
 import type { Transcriber } from "../core/agent.ts";
@@ -37,7 +36,7 @@ export async function withDecoded<T>(
   signal: AbortSignal,
   work: (decoded: Decoded) => Promise<T>,
 ): Promise<T> {
-  const folder = await mkdtemp(join(tmpdir(), "perch-sound-")); // made with mode 0700
+  const folder = await by.blobs.scratch();
   try {
     const path = join(folder, "sound.wav");
     const job = { file, into: path, seconds, ffmpeg: by.programs.ffmpeg };
@@ -71,7 +70,12 @@ export async function hear(
   const text = await transcribe(recording, transcriber, by, signal);
   if (text === undefined) return { no: "answer" };
   const said = clean(text);
-  return said === "" ? { no: "words" } : { said };
+  return saysSomething(said) ? { said } : { no: "words" };
+}
+
+/** Speech recognition writes "[BLANK_AUDIO]", "(silence)", "♪" or "..." where nobody speaks. */
+function saysSomething(said: string): boolean {
+  return /[\p{L}\p{N}]/u.test(said.replaceAll(/\[[^[\]]*\]|\([^()]*\)|\*[^*]*\*/g, ""));
 }
 
 // oxlint-disable-next-line no-control-regex -- control characters are what is looked for; tabs and line ends stay

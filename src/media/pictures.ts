@@ -56,7 +56,8 @@ async function bySharp(source: string | Uint8Array, mimeType: string): Promise<P
   const { format, width, height, orientation, pages, space, depth } = await sharp(source, {
     limitInputPixels: false, // the bound on pixels is ours to tell, with the numbers
   }).metadata();
-  const frames = mimeType === "image/apng" ? pngFrames(await headOf(source)) : (pages ?? 1);
+  const head = await headOf(source);
+  const frames = mimeType === "image/apng" ? pngFrames(head) : (pages ?? 1);
   const plainPixels = depth === "uchar" && (space === "srgb" || space === "b-w");
   // An animated WebP cannot be cut down to a still one without being encoded anew.
   const single = frames === 1 || format === "png" || format === "gif";
@@ -65,9 +66,37 @@ async function bySharp(source: string | Uint8Array, mimeType: string): Promise<P
     height,
     part: frames > 1 ? `first of ${frames} ${format === "tiff" ? "pages" : "frames"}` : undefined,
     drawn: DRAWN.has(format),
-    plain: TAKEN_BY_MODELS.has(format) && (orientation ?? 1) === 1 && plainPixels && single,
-    load: async () => () => sharp(source, { ...STRICT, pages: 1 }).autoOrient(),
+    plain:
+      TAKEN_BY_MODELS.has(format) &&
+      (orientation ?? 1) === 1 &&
+      plainPixels &&
+      single &&
+      !(format === "gif" && isOnOtherScreen(head, width, height)),
+    async load() {
+      const ended = format === "jpeg" ? await withEnd(source) : undefined;
+      if (ended) return () => sharp(ended, { ...STRICT, failOn: "warning" }).autoOrient();
+      return () => sharp(source, { ...STRICT, pages: 1 }).autoOrient();
+    },
   };
+}
+
+/** Readers differ in whether a GIF is as large as its screen or as its picture: the bounds hold for both. */
+function isOnOtherScreen(head: Uint8Array, width: number, height: number): boolean {
+  const view = new DataView(head.buffer, head.byteOffset, head.length);
+  return view.getUint16(6, true) !== width || view.getUint16(8, true) !== height;
+}
+
+const [START_OF_SCAN, END_OF_IMAGE] = [Buffer.from([0xff, 0xda]), Buffer.from([0xff, 0xd9])];
+
+/**
+ * A JPEG with the end mark that cameras leave out: whether all that comes before it is there shows when it is decoded.
+ * Undefined where there is one.
+ */
+async function withEnd(source: string | Uint8Array): Promise<Uint8Array | undefined> {
+  const bytes = typeof source === "string" ? await readFile(source) : Buffer.from(source);
+  // In the data of a scan neither can stand; an end before its start is that of a thumbnail.
+  if (bytes.lastIndexOf(END_OF_IMAGE) > bytes.lastIndexOf(START_OF_SCAN)) return undefined;
+  return Buffer.concat([bytes, END_OF_IMAGE]);
 }
 
 // The bound on pixels was held before; a truncated file must be found here and not at the provider.

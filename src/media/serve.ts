@@ -1,5 +1,5 @@
 import { Worker } from "node:worker_threads";
-import { type ErrorCode, GatewayError } from "../core/errors.ts";
+import { type ErrorCode, GatewayError, systemCode } from "../core/errors.ts";
 
 /** From children.ts to a child: what is to be done. */
 export type Request = { readonly kind: string; readonly needs: unknown };
@@ -53,6 +53,9 @@ async function answer(request: Request, work: (request: Request) => Promise<unkn
 
 function told(thrown: unknown): NonNullable<Report["error"]> {
   if (thrown instanceof GatewayError) return { code: thrown.code, message: thrown.message, at: [] };
+  const system = systemCode(thrown);
+  if (system !== undefined)
+    return { code: "media.unavailable", message: `the data folder is of no use now (${system})`, at: [] };
   const { name, message, stack } =
     thrown instanceof Error ? thrown : { name: typeof thrown, message: "", stack: "" };
   const frames = stack?.replace(message, "").match(/^ {4}at .+$/gm) ?? [];

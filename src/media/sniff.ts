@@ -12,16 +12,6 @@ export async function sniff(head: Uint8Array, hint: Hint): Promise<Sniffed> {
   return { mimeType, kind: kindOf(mimeType) };
 }
 
-/** Whether it is read as characters and shown as what it says. */
-export function isTextType(mimeType: string): boolean {
-  return (
-    mimeType.startsWith("text/") ||
-    /^application\/(json|xml|yaml|x-yaml|toml|javascript|x-javascript|typescript|sql|x-sh|csv|rtf|.*\+json|.*\+xml)$/.test(
-      mimeType,
-    )
-  );
-}
-
 async function typeOf(head: Uint8Array, hint: Hint): Promise<string | undefined> {
   const signed = await bySignature(head, hint);
   if (signed !== undefined) return signed;
@@ -58,6 +48,8 @@ const KINDS: readonly (readonly [RegExp, string])[] = [
   [/^(4949|4d4d)(2[ab]00|002[ab])/, "image/tiff"],
   [/^4944330[2-4]/, "audio/mpeg"],
   [/^3026b2758e66cf11/, "application/vnd.ms-asf"],
+  [/^6361666600010000/, "audio/x-caf"], // voice memos of Apple's programs
+  [/^2e736e640000/, "audio/basic"],
 ];
 
 async function fromFileType(head: Uint8Array): Promise<string | undefined> {

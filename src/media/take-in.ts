@@ -1,21 +1,29 @@
 import type { MediaKind, Unfetched } from "../core/blocks.ts";
-import { GatewayError, hasCode } from "../core/errors.ts";
+import { GatewayError, hasCode, systemCode } from "../core/errors.ts";
 import { bytesWords } from "../core/words.ts";
 import { fetchInto } from "./fetch.ts";
 import { NotNow } from "./lanes.ts";
 import type { MediaLimits } from "./limits.ts";
 import { safeName } from "../core/names.ts";
+import { withPreview } from "./preview.ts";
 import type { Reading } from "./reading.ts";
-import { isTextType, sniff } from "./sniff.ts";
+import { sniff } from "./sniff.ts";
 import { type Fetched, type Taken, unusable } from "./taken.ts";
+import { isTextType } from "./text-types.ts";
 import { takeAudio, tooLong } from "./voice.ts";
 import { takeVideo } from "./video.ts";
 
 /**
  * Turns announced media into blocks: fetched into the blob store under a cap and two deadlines, sniffed, normalised.
- * Every failure but the caller's own abort, or a lane that takes no work now, is an outcome with words, so that the text beside it is kept.
+ * Every failure but the caller's own abort, or a lane that takes no work now, is an outcome with words, so that the
+ * text beside it is kept.
  */
 export async function takeIn(unfetched: Unfetched, by: Reading, signal: AbortSignal): Promise<Taken> {
+  const taken = await takeItself(unfetched, by, signal);
+  return taken.notice ? await withPreview(taken, unfetched, by, signal) : taken;
+}
+
+async function takeItself(unfetched: Unfetched, by: Reading, signal: AbortSignal): Promise<Taken> {
   const { kind, ref, declared } = unfetched;
   const name = safeName(declared.filename);
   const called = name ?? `the ${declared.label ?? kind}`;
@@ -48,7 +56,9 @@ export async function takeIn(unfetched: Unfetched, by: Reading, signal: AbortSig
     // is a file whose ending has two meanings: TypeScript goes by the name of a video.
     if (
       is === "file" &&
-      (kind === "image" ? isTextType(mimeType) : kind !== "file" && mimeType === "text/html")
+      (kind === "image"
+        ? isTextType(mimeType) || mimeType === "application/octet-stream"
+        : kind !== "file" && mimeType === "text/html")
     )
       return unusable(called, "unreadable", "media.broken");
     const taken = await understand(is, fetched, by, signal);
@@ -58,9 +68,11 @@ export async function takeIn(unfetched: Unfetched, by: Reading, signal: AbortSig
     if (hasCode(error, "media.too_large")) return tooLarge(called, kind, declared.bytes, by.limits);
     if (hasCode(error, "media.too_slow"))
       return unusable(called, "unreadable", "media.too_slow", { seconds: by.limits.workSeconds });
-    if (fetched === undefined) {
+    // The disk's fault is not the file's: it can be sent again.
+    if (fetched === undefined || hasCode(error, "media.unavailable") || hasCode(error, "blob.missing")) {
       // Only our own words are free of addresses and tokens.
-      by.log.warn({ why: error instanceof GatewayError ? error.message : "a fault" }, "a download failed");
+      const why = error instanceof GatewayError ? error.message : (systemCode(error) ?? "a fault");
+      by.log.warn({ why }, "a download failed");
       return unusable(called, "unavailable", "media.unavailable");
     }
     if (!hasCode(error, "media.unreadable")) by.log.error({ err: error }, "an attachment could not be read");

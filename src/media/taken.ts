@@ -35,7 +35,7 @@ export function unusable(
   values: Notice["values"] = {},
 ): Taken {
   // A bracket in the name must not end the ones around the sentence, nor an angle begin an element.
-  const name = called.replaceAll("[", "(").replaceAll("]", ")");
+  const name = called.replaceAll(/[[［【〔]/g, "(").replaceAll(/[\]］】〕]/g, ")");
   const plain = name.replaceAll("<", "‹").replaceAll(">", "›");
   return {
     blocks: [{ type: "text", text: `[${say(key, "en", { ...values, name: plain })}]` }],

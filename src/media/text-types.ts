@@ -1,11 +1,11 @@
-import { decodeUtf, oddities, utfOf } from "./utf.ts";
+import { decodeUtf, hasFill, oddities, utfOf } from "./utf.ts";
 import type { Hint } from "./hint.ts";
 
 /** The head of a text that is nothing else: in Unicode, or with not one byte that only binary files have. */
 export function sureText(head: Uint8Array): string | undefined {
   const utf = utfOf(head);
   if (utf && utf.markBytes > 0) return decodeUtf(head, utf);
-  if (head.some(isControl)) return undefined;
+  if (head.some(isControl) || hasFill(head)) return undefined;
   return decodeUtf8(head) ?? Buffer.from(head).toString("latin1");
 }
 
@@ -14,7 +14,7 @@ export function unsureText(head: Uint8Array): string | undefined {
   const utf = utfOf(head);
   if (utf) return decodeUtf(head, utf);
   const bytes = head.filter((byte) => byte !== 0);
-  if (bytes.length * 2 < head.length) return undefined;
+  if (bytes.length * 2 < head.length || hasFill(head)) return undefined;
   const controls = bytes.filter(isControl).length;
   // Many NULs are only forgiven where all else is flawless.
   if (controls * 100 > bytes.length || (controls > 0 && bytes.length < head.length)) return undefined;
@@ -33,6 +33,31 @@ export async function textType(head: string, hint: Hint): Promise<string> {
   if (hint.filename === undefined || !/\.\w+$/.test(hint.filename))
     return isCsv(text) ? "text/csv" : "text/plain";
   return "text/plain";
+}
+
+/** Whether it is read as characters and shown as what it says. */
+export function isTextType(mimeType: string): boolean {
+  return (
+    mimeType.startsWith("text/") ||
+    /^application\/(json|xml|yaml|x-yaml|toml|javascript|x-javascript|typescript|sql|x-sh|csv|rtf|.*\+json|.*\+xml)$/.test(
+      mimeType,
+    )
+  );
+}
+
+/**
+ * Whether a text begins as a mail, alone or the first in a mailbox: the lines before the first blank one are headers, of
+ * a sender or a way and of something else that letters have.
+ */
+export function isMail(head: string): boolean {
+  const lines = head.replace(/^From [^\n]*\n/, "").split(/\r?\n/);
+  const end = lines.findIndex((line) => line.trim() === "");
+  const headers = (end < 0 ? lines.slice(0, -1) : lines.slice(0, end)).filter((line) => !/^[ \t]/.test(line));
+  if (headers.length < 2 || !headers.every((line) => /^[!-9;-~]+:/.test(line))) return false;
+  const has = (names: RegExp): boolean => headers.some((line) => names.test(line));
+  return (
+    has(/^(from|return-path|received|delivered-to):/i) && has(/^(subject|date|message-id|mime-version|to):/i)
+  );
 }
 
 function isControl(byte: number): boolean {
@@ -66,18 +91,6 @@ function bySign(text: string): string | undefined {
   return undefined;
 }
 
-/** The lines before the first blank one are headers, of a sender or a way and of something else that letters have. */
-function isMail(text: string): boolean {
-  const lines = text.split(/\r?\n/);
-  const end = lines.indexOf("");
-  const headers = (end < 0 ? lines.slice(0, -1) : lines.slice(0, end)).filter((line) => !/^[ \t]/.test(line));
-  if (headers.length < 2 || !headers.every((line) => /^[!-9;-~]+:/.test(line))) return false;
-  const has = (names: RegExp): boolean => headers.some((line) => names.test(line));
-  return (
-    has(/^(from|return-path|received|delivered-to):/i) && has(/^(subject|date|message-id|mime-version|to):/i)
-  );
-}
-
 async function byName(filename: string | undefined, text: string): Promise<string | undefined> {
   if (filename === undefined) return undefined;
   const { lookup } = await import("mime-types");
@@ -92,16 +105,7 @@ function plainDeclared(type: string | undefined, text: string): string | undefin
   if (/^text\/(x-)?vcard$|^text\/calendar$|rtf$/.test(known)) return undefined;
   if (known === "message/rfc822") return /^[!-9;-~]+:/.test(text) ? known : undefined;
   if (/[/+]xml$/.test(known) && !text.startsWith("<")) return undefined; // .rs is Rust, not "rls-services+xml"
-  return isPlainType(known) ? known : undefined;
-}
-
-function isPlainType(type: string): boolean {
-  return (
-    (type.startsWith("text/") && type !== "text/plain") ||
-    /^application\/(json|xml|yaml|x-yaml|toml|javascript|x-javascript|typescript|sql|x-sh|csv|.*\+json|.*\+xml)$/.test(
-      type,
-    )
-  );
+  return known !== "text/plain" && isTextType(known) ? known : undefined;
 }
 
 function isJson(text: string, whole: boolean): boolean {

@@ -1,6 +1,8 @@
-import { spawn } from "node:child_process";
+import { type ChildProcessByStdio, spawn } from "node:child_process";
 import { dirname } from "node:path";
+import type { Readable } from "node:stream";
 import type { Transcriber } from "../core/agent.ts";
+import { systemCode } from "../core/errors.ts";
 import type { Programs } from "./programs.ts";
 import type { Asked } from "./recording.ts";
 
@@ -16,13 +18,14 @@ export async function askCommand(
   { environment }: Pick<Programs, "environment">,
   stop: AbortSignal,
 ): Promise<Asked> {
-  const [program, ...args] = command;
-  const child = spawn(
-    program,
-    args.map((argument) => argument.replaceAll("{file}", () => wav)),
-    // A group of its own, so that what it starts can be ended with it.
-    { cwd: dirname(wav), env: environment, detached: true, stdio: ["ignore", "pipe", "ignore"] },
-  );
+  const [program, ...given] = command;
+  const args = given.map((argument) => argument.replaceAll("{file}", () => wav));
+  let child: ChildProcessByStdio<null, Readable, null>;
+  try {
+    child = start(program, args, { cwd: dirname(wav), env: environment });
+  } catch (error) {
+    return notStarted(error);
+  }
   const endAll = (): void => endGroup(child.pid);
   stop.addEventListener("abort", endAll, { once: true });
   try {
@@ -34,9 +37,7 @@ export async function askCommand(
         if (bytes <= MOST_BYTES) chunks.push(chunk);
         else endAll();
       });
-      child.on("error", (error) =>
-        resolve({ failed: `the program does not start (${"code" in error ? String(error.code) : "fault"})` }),
-      );
+      child.on("error", (error) => resolve(notStarted(error)));
       // What it leaves running would keep its output open.
       child.on("exit", endAll);
       child.on("close", (code, signal) => {
@@ -49,6 +50,19 @@ export async function askCommand(
   } finally {
     stop.removeEventListener("abort", endAll);
   }
+}
+
+/** In a group of its own, so that what it starts can be ended with it. Some faults are thrown, others are events. */
+function start(
+  program: string,
+  args: readonly string[],
+  within: { readonly cwd: string; readonly env: Programs["environment"] },
+): ChildProcessByStdio<null, Readable, null> {
+  return spawn(program, args, { ...within, detached: true, stdio: ["ignore", "pipe", "ignore"] });
+}
+
+function notStarted(error: unknown): Asked {
+  return { failed: `the program does not start (${systemCode(error) ?? "fault"})` };
 }
 
 function endGroup(pid: number | undefined): void {

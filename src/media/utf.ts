@@ -5,7 +5,7 @@ export type Utf = {
 };
 
 /**
- * By its mark; UTF-16 also without one, where every other byte of the head is zero as in Latin writing.
+ * By its mark; UTF-32 also without one, and UTF-16 where every other byte of the head is zero as in Latin writing.
  * Undefined says that there is no such sign: UTF-8 without a mark, a legacy code page, or no text at all.
  */
 export function utfOf(head: Uint8Array): Utf | undefined {
@@ -43,7 +43,16 @@ export function oddities(text: string): number {
   return text.match(ODD)?.length ?? 0;
 }
 
+const FILL = Buffer.alloc(16, 0xff);
+
+/** Whether there is a run of FF: the blank of memories and of packets, and no text in any encoding. */
+export function hasFill(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes(FILL);
+}
+
 function unmarked(head: Uint8Array): Utf | undefined {
+  const wide = (["utf-32le", "utf-32be"] as const).find((encoding) => isUtf32(head, encoding));
+  if (wide) return ifPlain(head, { encoding: wide, markBytes: 0 });
   const units = Math.floor(head.length / 2);
   if (units < 4) return undefined;
   let [even, odd] = [0, 0];
@@ -57,8 +66,16 @@ function unmarked(head: Uint8Array): Utf | undefined {
   return undefined;
 }
 
+/** Characters end at U+10FFFF: of their four bytes one is zero, and the one beside it hardly more. */
+function isUtf32(head: Uint8Array, encoding: "utf-32le" | "utf-32be"): boolean {
+  const [first, second] = encoding === "utf-32le" ? [3, 2] : [0, 1];
+  for (let at = 0; at + 4 <= head.length; at += 4)
+    if (head[at + first] !== 0 || (head[at + second] ?? 0) > 0x10) return false;
+  return head.length >= 8;
+}
+
 function ifPlain(head: Uint8Array, utf: Utf): Utf | undefined {
-  const whole = head.subarray(0, head.length - (head.length % 2));
+  const whole = head.subarray(0, head.length - (head.length % 4));
   const text = decodeUtf(whole, utf).replace(/[\ud800-\udbff\ufffd]$/, ""); // the head may cut a pair in two
   return oddities(text) * 100 <= text.length ? utf : undefined;
 }

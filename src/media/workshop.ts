@@ -5,7 +5,8 @@ import { type JobGives, type JobKind, type JobNeeds, perform } from "./jobs.ts";
 export type Workshop = {
   /**
    * @throws GatewayError "media.too_slow" when the job took longer than it may, "media.unreadable" when it ended its
-   * process or used more memory than it may; an abort rejects with the signal's reason.
+   * process or used more memory than it may, "media.unavailable" when the disk failed it; an abort rejects with the
+   * signal's reason.
    */
   run<K extends JobKind>(kind: K, needs: JobNeeds<K>, signal: AbortSignal): Promise<JobGives<K>>;
   /** Ends what runs. */

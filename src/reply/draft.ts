@@ -1,9 +1,15 @@
 import { isMediaPath } from "./media-refs.ts";
 import { codeIn } from "./tree.ts";
 
-// An image of Markdown, whole or as far as it has come: brackets in its words and in its address may be one deep.
-const IMAGE =
-  /!\[(?:[^[\]\\]|\\[^]|\[[^\]]*\])*(?:(?:\[[^\]]*|\\)?$|\](?:\((?<url>(?:[^()]|\([^()]*\)?)*)(?<end>\)?)|\[[^\]]*\]?)?)/g;
+// An image of Markdown, whole or as far as it has come; brackets in its words and in its address may be two deep.
+const LABEL = String.raw`(?:[^[\]\\]|\\[^]|\[(?:[^[\]]|\[[^[\]]*\])*\])*`;
+const ADDRESS = String.raw`<(?:[^<>\\]|\\[^])*>?|(?:[^\s()\\]|\\[^]|\((?:[^\s()\\]|\\[^]|\([^\s()]*\)?)*\)?)*`;
+const TITLE = String.raw`"(?:[^"\\]|\\[^])*"?|'(?:[^'\\]|\\[^])*'?|(?:[^()]|\([^()]*\)?)*`;
+const TARGET = String.raw`\(\s*(?<url>${ADDRESS})(?:\s+(?:${TITLE})\s*)?(?<end>\)?)|\[[^\]]*\]?`;
+const IMAGE = new RegExp(
+  String.raw`!\[${LABEL}(?:(?:\[(?:[^[\]]|\[[^[\]]*\]?)*|\\)?$|\](?:${TARGET})?)`,
+  "g",
+);
 // What follows a picture that is all the words of a link.
 const LINK_END = /^\](?:\((?:[^()]|\([^()]*\)?)*\)?)?/;
 
@@ -17,7 +23,7 @@ export function draftOf(markdown: string): string {
   let shown = "";
   let at = 0;
   for (const { index, 0: found, groups } of masked.matchAll(IMAGE)) {
-    const [address = ""] = (groups?.["url"] ?? "").trim().split(/\s/);
+    const address = groups?.["url"] ?? "";
     const isWhole = groups?.["end"] === ")";
     if (index < at || (isWhole && address !== "" && !isMediaPath(address.replace(/^</, "")))) continue;
     const before = markdown.slice(at, index);

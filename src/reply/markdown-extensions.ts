@@ -1,4 +1,5 @@
 import type { TokenizerAndRendererExtension, Tokens } from "marked";
+import { LOOK_AHEAD } from "./markdown-bounds.ts";
 
 /** `$…$` or `$$…$$`; `block` where it stands in lines of its own. */
 export type Formula = { type: "math"; raw: string; text: string; block: boolean };
@@ -13,7 +14,7 @@ export type FootnoteText = { type: "footnoteText"; raw: string; label: string; t
 // so that a dollar within a code span closes nothing.
 const INLINE_MATH = /^\$(?![\s$])((?:\\[^]|[^\\$`])+)\$(?!\d)/;
 const DISPLAY_MATH_INLINE = /^\$\$(?!\$)((?:\\[^]|[^\\$`])+)\$\$/;
-const BLOCK_MATH = /^ {0,3}\$\$(?!\$)((?:[^$\n]|\$(?!\$)|\n(?![ \t]*\n))+)\$\$[ \t]*(?:\n+|$)/;
+const BLOCK_MATH = /^ {0,3}\$\$(?!\$)(?=\s*[^\s$])((?:[^$\n]|\$(?!\$)|\n(?![ \t]*\n))+)\$\$[ \t]*(?:\n+|$)/;
 const BLANK_LINE = /\n[ \t]*\n/;
 
 const NOTE_START = String.raw`\[\^[^\]\s]+\]:`;
@@ -30,12 +31,10 @@ export const extensions: TokenizerAndRendererExtension[] = [
   {
     name: "math",
     level: "block",
-    start: (source) => found(thisParagraph(source).indexOf("\n$$")),
+    start: (source) => startIn(source, "\n$$", BLOCK_MATH),
     tokenizer(source): Formula | undefined {
       const [raw, text = ""] = BLOCK_MATH.exec(source) ?? [];
-      return raw === undefined || text.trim() === ""
-        ? undefined
-        : { type: "math", raw, text: text.replaceAll(/^\s*\n|\s+$/g, "").trim(), block: true };
+      return raw === undefined ? undefined : { type: "math", raw, text: text.trim(), block: true };
     },
   },
   {
@@ -43,7 +42,7 @@ export const extensions: TokenizerAndRendererExtension[] = [
     level: "inline",
     // The parser stops by itself at the other signs; looking beyond them would cost the square of the length.
     start: (source) => {
-      const next = source.search(/[$\\<![`*~_]/);
+      const next = source.slice(0, LOOK_AHEAD).search(/[$\\<![`*~_]/);
       return source[next] === "$" ? next : undefined;
     },
     tokenizer(source): Formula | undefined {
@@ -56,7 +55,7 @@ export const extensions: TokenizerAndRendererExtension[] = [
   {
     name: "footnoteText",
     level: "block",
-    start: (source) => found(thisParagraph(source).indexOf("\n[^")),
+    start: (source) => startIn(source, "\n[^", NOTE),
     tokenizer(source): FootnoteText | undefined {
       const [raw, label, text = ""] = NOTE.exec(source) ?? [];
       if (raw === undefined || label === undefined) return undefined;
@@ -76,17 +75,12 @@ export const extensions: TokenizerAndRendererExtension[] = [
   },
 ];
 
-/** Hides formulas from the search for emphasis: the stars in `$a*b$` open and close nothing. Keeps the length. */
-export function maskMath(source: string): string {
-  if (!source.includes("$")) return source;
-  return source.replaceAll(/\$(?![\s$])[^\\$`]*[^\\$`\s]\$(?!\d)/g, (math) => "a".repeat(math.length));
-}
-
-function thisParagraph(source: string): string {
-  const end = source.indexOf("\n\n");
-  return end < 0 ? source : source.slice(0, end);
-}
-
-function found(index: number): number | undefined {
-  return index < 0 ? undefined : index;
+/**
+ * Where a block of ours ends the paragraph. Only where there is one: a paragraph that is cut for nothing is put together
+ * again piece by piece.
+ */
+function startIn(source: string, sign: string, block: RegExp): number | undefined {
+  const end = source.search(BLANK_LINE);
+  const at = (end < 0 ? source : source.slice(0, end)).indexOf(sign);
+  return at >= 0 && block.test(source.slice(at + 1)) ? at : undefined;
 }

@@ -1,5 +1,5 @@
 import type { BlockNode, Cell, InlineNode, ListItem, MarkdownTree } from "../core/tree.ts";
-import { tidy } from "./tree.ts";
+import { tidy } from "./inline-nodes.ts";
 
 /** A stretch of the answer, or a file that it refers to. `alt` is the caption; it may be empty. */
 export type ReplyPart =
@@ -128,7 +128,8 @@ function withoutMedia(block: BlockNode, taking: Taking): BlockNode | undefined {
     case "paragraph":
     case "heading": {
       const inline = takeInline(block.inline, taking);
-      return inline.length > 0 ? { ...block, inline } : undefined;
+      const isEmptied = taking.found.length > already && inline.every(isSeparator);
+      return inline.length > 0 && !isEmptied ? { ...block, inline } : undefined;
     }
     case "quote": {
       const blocks = block.blocks.flatMap((child) => withoutMedia(child, taking) ?? []);
@@ -174,14 +175,33 @@ function takeInline(inline: readonly InlineNode[], taking: Taking): readonly Inl
     const rest = "inline" in node ? spanWithoutMedia(node, taking) : [node];
     if (rest.length === 0) gap = true;
     for (const kept of rest) {
-      if (gap) closeGap(nodes, kept);
+      const next = gap ? withoutEmptyBrackets(nodes, kept) : kept;
+      if (gap) closeGap(nodes, next);
       nodes.push(
-        gap && kept.type === "text" ? { type: "text", text: afterGap(nodes.at(-1), kept.text) } : kept,
+        gap && next.type === "text" ? { type: "text", text: afterGap(nodes.at(-1), next.text) } : next,
       );
       gap = false;
     }
   }
+  const last = nodes.at(-1);
+  if (gap && last?.type === "text") nodes[nodes.length - 1] = { type: "text", text: last.text.trimEnd() };
   return tidy(nodes);
+}
+
+/** What stood between pictures and means nothing without them. */
+function isSeparator(node: InlineNode): boolean {
+  return node.type === "break" || (node.type === "text" && /^[\s,;.|/&+·•–—-]*$/.test(node.text));
+}
+
+const BRACKETS: ReadonlySet<string> = new Set(["()", "[]", "{}", '""', "“”", "„“", "«»", "（）", "「」"]);
+
+/** "(![a](b))" leaves nothing: both brackets go with the picture. */
+function withoutEmptyBrackets(nodes: InlineNode[], next: InlineNode): InlineNode {
+  const last = nodes.at(-1);
+  if (last?.type !== "text" || next.type !== "text") return next;
+  if (!BRACKETS.has(last.text.slice(-1) + next.text.slice(0, 1))) return next;
+  nodes[nodes.length - 1] = { type: "text", text: last.text.slice(0, -1) };
+  return { type: "text", text: next.text.slice(1) };
 }
 
 function spanWithoutMedia(

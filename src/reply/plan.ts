@@ -1,9 +1,10 @@
+import { setImmediate } from "node:timers/promises";
 import type { Channel, MediaForm, MediaItem, PieceBody } from "../core/channel.ts";
 import type { Clock } from "../core/clock.ts";
 import { GatewayError, hasCode } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { say } from "../core/sentences.ts";
-import type { InlineNode, MarkdownTree, Rendered } from "../core/tree.ts";
+import type { BlockNode, InlineNode, MarkdownTree, Rendered } from "../core/tree.ts";
 import type { Fitted } from "../media/fit.ts";
 import { safeName } from "../core/names.ts";
 import type { Workshop } from "../media/workshop.ts";
@@ -41,6 +42,9 @@ export type AnswerSettings = {
   readonly fileOverCharacters?: number;
 };
 
+/** Further files of an answer are left out: somebody has to download them all. */
+const MOST_MEDIA = 100;
+
 type PlanChannel = Pick<Channel, "limits" | "render" | "lengthOf">;
 
 /**
@@ -51,18 +55,24 @@ export async function planReply(markdown: string, by: PlanFor): Promise<readonly
   const { channel, answers } = by;
   const { mediaHosts, fileOverCharacters = Infinity } = answers;
   const tree = parseMarkdown(markdown);
+  // Reading and rendering a long answer take their time each: others have theirs between.
+  if (markdown.length > LONG_CHARACTERS) await setImmediate();
   const { parts } = takeMedia(tree, (url) => isMediaPath(url) || isAllowed(url, mediaHosts));
   const asDocument = markdown.length > fileOverCharacters;
   const pieces = new Pieces(channel);
   if (asDocument) pieces.add(...(await inFile(markdown, tree, by)));
+  let count = 0;
   for (const part of parts) {
     if (part.kind === "text") {
-      if (!asDocument) pieces.add(...asText(part.tree, channel));
+      if (!asDocument) pieces.addText(part.tree);
       continue;
     }
-    const loaded = await load(part.path, by);
-    if (loaded === undefined) pieces.add(...asText(leftOut(part), channel));
-    else if (typeof loaded === "string") pieces.add(...planWords(`${part.alt} ${loaded}`.trim(), channel));
+    const loaded =
+      ++count > MOST_MEDIA
+        ? leftOutFor(part.path, "too many files in one answer")
+        : await load(part.path, by);
+    if (loaded === undefined) pieces.addText(linkTo(part));
+    else if (typeof loaded === "string") pieces.addText(plainTree(`${part.alt} ${loaded}`.trim()));
     else pieces.addMedia(loaded, part.alt === "" ? undefined : channel.render(plainTree(part.alt)));
   }
   const bodies = pieces.all();
@@ -74,11 +84,15 @@ export function planWords(words: string, channel: PlanChannel): readonly PieceBo
   return asText(plainTree(words), channel);
 }
 
-/** Pieces in the order of the answer; media that stand together become albums where the channel has them. */
+/**
+ * Pieces in the order of the answer; media that stand together become albums where the channel has them, and texts that
+ * do are one.
+ */
 class Pieces {
   readonly #channel: PlanChannel;
   readonly #bodies: PieceBody[] = [];
   #album: MediaItem[] = [];
+  #blocks: BlockNode[] = [];
 
   constructor(channel: PlanChannel) {
     this.#channel = channel;
@@ -89,6 +103,11 @@ class Pieces {
     this.#bodies.push(...bodies);
   }
 
+  addText({ blocks }: MarkdownTree): void {
+    if (this.#album.length > 0) this.#close();
+    this.#blocks.push(...blocks);
+  }
+
   /** A caption that is too long to stand below its medium, or that cannot, follows as text, whole. */
   addMedia({ as, media }: Fitted, caption: Rendered | undefined): void {
     const { limits } = this.#channel;
@@ -96,7 +115,7 @@ class Pieces {
       caption !== undefined &&
       lengthIn(this.#channel, caption) <= limits.captionLength &&
       !(as !== "file" && limits.shows[as]?.captionless);
-    if (!this.#mixes(as)) this.#close();
+    if (this.#blocks.length > 0 || !this.#mixes(as, media.bytes)) this.#close();
     this.#album.push({ as, media, ...(stands ? { caption } : {}) });
     if (caption && !stands) this.add(...split(caption, this.#channel));
   }
@@ -106,11 +125,13 @@ class Pieces {
     return this.#bodies;
   }
 
-  #mixes(as: MediaForm): boolean {
-    const { album } = this.#channel.limits;
+  /** An album is one upload, which has the room of one file. */
+  #mixes(as: MediaForm, bytes: number): boolean {
+    const { album, fileBytes } = this.#channel.limits;
     const [first] = this.#album;
     if (!first) return true;
     if (!album || this.#album.length === album.size) return false;
+    if (this.#album.reduce((sum, { media }) => sum + media.bytes, bytes) > fileBytes) return false;
     return album.mixes.some((forms) => forms.includes(first.as) && forms.includes(as));
   }
 
@@ -119,6 +140,8 @@ class Pieces {
     if (this.#album.length > 1) this.#bodies.push({ kind: "album", items: this.#album });
     else if (only) this.#bodies.push({ kind: "media", ...only });
     this.#album = [];
+    this.#bodies.push(...asText({ blocks: this.#blocks }, this.#channel));
+    this.#blocks = [];
   }
 }
 
@@ -151,6 +174,8 @@ function plainTree(text: string): MarkdownTree {
     })),
   };
 }
+
+const LONG_CHARACTERS = 10_000;
 
 const FILE_NAME = "answer.md";
 /** What is shown of an answer that goes out as a file: enough to tell whether to open it. */
@@ -199,12 +224,16 @@ async function load(reference: string, by: PlanFor): Promise<Fitted | string | u
     if (!(error instanceof GatewayError) || signal.aborted) throw error;
     log.warn({ code: error.code }, "a media reference of an answer was refused");
     if (!local) return undefined;
-    return say("media.left_out", "en", { name: safeName(reference) ?? "file", why: reasonOf(error) });
+    return leftOutFor(reference, reasonOf(error));
   }
 }
 
+function leftOutFor(reference: string, why: string): string {
+  return say("media.left_out", "en", { name: safeName(reference) ?? "file", why });
+}
+
 /** What is not fetched leads there all the same. */
-function leftOut({ path, alt }: { readonly path: string; readonly alt: string }): MarkdownTree {
+function linkTo({ path, alt }: { readonly path: string; readonly alt: string }): MarkdownTree {
   const link: InlineNode = { type: "image", url: path, alt };
   return { blocks: [{ type: "paragraph", inline: [link] }] };
 }

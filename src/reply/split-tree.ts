@@ -68,8 +68,10 @@ function halvedInline(inline: readonly InlineNode[]): Halves<InlineNode> {
     case "bold":
     case "italic":
     case "strike":
-    case "link":
       return each(halvedInline(only.inline), (children) => ({ ...only, inline: children }));
+    case "link":
+      // Not halved as one: each half would have all of the address.
+      return halvedInline([...only.inline, { type: "text", text: ` (${only.url})` }]);
     case "break":
     case "image":
     case undefined:

@@ -27,14 +27,15 @@ export function splitRendered(
     for (;;) {
       const end = room === text.length ? room : findCut(text, near, start, room);
       const piece = under(head, cutOut(text, near, start, end));
-      const excess = lengthOf(piece) - textLength;
-      if (excess <= 0 || end <= start + 2) {
+      const length = lengthOf(piece);
+      if (length <= textLength || end <= start + 2) {
         if (!INVISIBLE.test(piece.text)) pieces.push(piece);
         start = skipBlank(text, code, end);
         break;
       }
-      // What the signs of the marks take is the room that the text has less.
-      room = Math.max(start + 2, Math.min(room, end) - excess);
+      // The signs take room from the text: as much as they have now, or their share of it where they are everywhere.
+      const share = start + Math.floor(((end - start) * textLength) / length);
+      room = Math.max(start + 2, end - (length - textLength), share);
     }
   }
   return pieces;

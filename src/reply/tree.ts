@@ -1,13 +1,10 @@
 import { Marked, type MarkedToken, type Tokens } from "marked";
 import type { BlockNode, Cell, InlineNode, ListItem, MarkdownTree } from "../core/tree.ts";
+import { maskForEmphasis } from "./emphasis.ts";
 import { decodeEntities } from "./entities.ts";
-import {
-  extensions,
-  maskMath,
-  type FootnoteRef,
-  type FootnoteText,
-  type Formula,
-} from "./markdown-extensions.ts";
+import { lines, paragraph, tidy, words } from "./inline-nodes.ts";
+import { bounds } from "./markdown-bounds.ts";
+import { extensions, type FootnoteRef, type FootnoteText, type Formula } from "./markdown-extensions.ts";
 
 /**
  * Reads an answer as GitHub's Markdown with footnotes and mathematics.
@@ -15,8 +12,13 @@ import {
  * `<br>`; a line break in the source is a break. Never throws: what the parser cannot take is one literal paragraph.
  */
 export function parseMarkdown(markdown: string): MarkdownTree {
-  // A NUL is U+FFFD by CommonMark 2.3; left in, the parser would not see the reference that it stands in.
-  const source = markdown.toWellFormed().replaceAll(/\r\n?/g, "\n").replaceAll("\0", "\ufffd");
+  // A NUL is U+FFFD by CommonMark 2.3; left in, the parser would not see the reference that it stands in. Behind a byte
+  // order mark it would not see what begins a line.
+  const source = markdown
+    .toWellFormed()
+    .replace(/^\ufeff/, "")
+    .replaceAll(/\r\n?/g, "\n")
+    .replaceAll("\0", "\ufffd");
   try {
     return new Reader(parser.lexer(source) as unknown as readonly Lexed[]).tree(); // our extensions are its only others
   } catch {
@@ -41,7 +43,12 @@ export function codeIn(markdown: string): readonly string[] {
 
 const LITERAL: ReadonlySet<string> = new Set(["code", "codespan", "escape", "html", "math"]);
 
-const parser = new Marked({ gfm: true, extensions, hooks: { emStrongMask: maskMath } });
+const parser = new Marked({
+  gfm: true,
+  extensions,
+  tokenizer: bounds,
+  hooks: { emStrongMask: maskForEmphasis },
+});
 
 type Lexed = MarkedToken | FootnoteText | FootnoteRef | Formula;
 
@@ -55,7 +62,8 @@ const DEEPEST = 24;
 class Reader {
   readonly #tokens: readonly Lexed[];
   readonly #footnotes = new Map<string, FootnoteText>();
-  readonly #order: string[] = [];
+  /** By label, in their order. */
+  readonly #numbers = new Map<string, number>();
 
   constructor(tokens: readonly Lexed[]) {
     this.#tokens = tokens;
@@ -66,7 +74,8 @@ class Reader {
     const blocks = this.#blocks(this.#tokens, 0);
     for (const label of this.#footnotes.keys()) this.#number(label);
     // Notes may name further notes, which join the end of the list while it is walked.
-    const notes = this.#order.map((label, index) => this.#note(label, index + 1));
+    const notes: (readonly BlockNode[])[] = [];
+    for (const [label, number] of this.#numbers) notes.push(this.#note(label, number));
     return { blocks: [...blocks, ...joinNotes(notes)] };
   }
 
@@ -82,8 +91,9 @@ class Reader {
   }
 
   #number(label: string): number {
-    const at = this.#order.indexOf(label);
-    return at >= 0 ? at + 1 : this.#order.push(label);
+    const number = this.#numbers.get(label) ?? this.#numbers.size + 1;
+    this.#numbers.set(label, number);
+    return number;
   }
 
   #note(label: string, number: number): readonly BlockNode[] {
@@ -121,7 +131,9 @@ class Reader {
           .trim()
           .split(/\s/)[0];
         const named = language && language.length <= LONGEST_LANGUAGE;
-        return [{ type: "code", text: token.text, ...(named ? { language } : {}) }];
+        // The last line's end is no line of its own (CommonMark 4.4, 4.5), but the parser leaves it there.
+        const text = token.text.replace(token.codeBlockStyle === "indented" ? /\n+$/ : /\n$/, "");
+        return [{ type: "code", text, ...(named ? { language } : {}) }];
       }
       case "math":
         return token.block
@@ -180,7 +192,9 @@ class Reader {
       ...(align ? { align } : {}),
       inline: tidy(this.#inline(tokens as readonly Lexed[], depth)), // marked types children as any token
     });
-    return { type: "table", header: token.header.map(cell), rows: token.rows.map((row) => row.map(cell)) };
+    const written = token.raw.split("\n").slice(2);
+    const rows = token.rows.map((row, at) => withBeyond(row.map(cell), written[at] ?? ""));
+    return { type: "table", header: token.header.map(cell), rows };
   }
 
   #inline(tokens: readonly Lexed[], depth: number): readonly InlineNode[] {
@@ -249,61 +263,18 @@ class Reader {
   }
 }
 
-/** What the nodes say without their form: alt texts, cells. A break is a space. */
-function words(inline: readonly InlineNode[]): string {
-  return inline
-    .map((node) => {
-      switch (node.type) {
-        case "text":
-        case "code":
-          return node.text;
-        case "break":
-          return " ";
-        case "image":
-          return node.alt;
-        case "bold":
-        case "italic":
-        case "strike":
-        case "link":
-          return words(node.inline);
-      }
-    })
-    .join("");
-}
-
-/** Adjacent texts are one; no break and no blank at either end. */
-export function tidy(inline: readonly InlineNode[]): readonly InlineNode[] {
-  const nodes: InlineNode[] = [];
-  for (const node of inline) {
-    const last = nodes.at(-1);
-    if (node.type === "text" && last?.type === "text") {
-      nodes[nodes.length - 1] = { type: "text", text: last.text + node.text };
-    } else if (node.type !== "text" || node.text !== "") {
-      nodes.push(node);
-    }
-  }
-  while (isBlank(nodes.at(-1))) nodes.pop();
-  while (isBlank(nodes[0])) nodes.shift();
-  return nodes;
-}
-
-function isBlank(node: InlineNode | undefined): boolean {
-  return node?.type === "break" || (node?.type === "text" && /^[ \t]*$/.test(node.text));
-}
-
-function paragraph(inline: readonly InlineNode[]): readonly BlockNode[] {
-  const tidied = tidy(inline);
-  return tidied.length > 0 ? [{ type: "paragraph", inline: tidied }] : [];
-}
-
-// Blanks around a line end are no part of the text (CommonMark 6.8).
-function lines(text: string, read: (line: string) => string): readonly InlineNode[] {
-  return text
-    .split(/[ \t]*(?:\n|<br[ \t]*\/?>\n?)[ \t]*/i)
-    .flatMap((line, index): readonly InlineNode[] => [
-      ...(index > 0 ? [{ type: "break" } as const] : []),
-      ...(line === "" ? [] : [{ type: "text", text: read(line).replaceAll("\n", " ") } as const]),
-    ]);
+/** GitHub leaves out what a row has beyond the heading's columns, such as `a|b`; here it stays, in the last one. */
+function withBeyond(row: readonly Cell[], written: string): readonly Cell[] {
+  const cells = written
+    .trim()
+    .replace(/^\|/, "")
+    .split(/(?<!\\)\|/);
+  const beyond = cells.slice(row.length).map((text) => text.trim().replaceAll("\\|", "|"));
+  const said = beyond.filter((text) => text !== "");
+  const last = row.at(-1);
+  if (said.length === 0 || last === undefined) return row;
+  const text = ["", ...said].join(" | ");
+  return [...row.slice(0, -1), { ...last, inline: tidy([...last.inline, { type: "text", text }]) }];
 }
 
 // Notes of one paragraph each stand line under line; longer ones keep their blocks.

@@ -1,18 +1,32 @@
 import { createHash, randomUUID } from "node:crypto";
 import { constants, createReadStream } from "node:fs";
-import { chmod, copyFile, link, lstat, mkdir, open, readFile, rename, rm, stat } from "node:fs/promises";
+import {
+  chmod,
+  copyFile,
+  link,
+  lstat,
+  mkdir,
+  mkdtemp,
+  open,
+  readdir,
+  readFile,
+  rename,
+  rm,
+  stat,
+} from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Blobs } from "../core/agent.ts";
 import type { BlobRef } from "../core/blocks.ts";
 import type { BlobReader } from "../core/channel.ts";
-import { asError, GatewayError } from "../core/errors.ts";
+import { asError, GatewayError, systemCode } from "../core/errors.ts";
+import { bytesWords } from "../core/words.ts";
 
 /** What a stream became. `head` holds its first bytes, at most 4,100: enough for every signature that file-type knows. */
 export type WrittenBlob = { readonly ref: BlobRef; readonly bytes: number; readonly head: Uint8Array };
 
 const HEAD_BYTES = 4_100; // file-type: minimumBytes
-/** How a copy is called until it is whole. */
+/** How a blob, or a copy of one, is called until it is whole. */
 const PARTIAL = ".partial-";
 
 /**
@@ -39,7 +53,7 @@ export class FileBlobs implements Blobs, BlobReader {
    */
   async write(source: AsyncIterable<Uint8Array>, capBytes: number): Promise<WrittenBlob> {
     await mkdir(this.#folder, { recursive: true, mode: 0o700 });
-    const partial = join(this.#folder, `partial-${randomUUID()}`);
+    const partial = join(this.#folder, `${PARTIAL}${randomUUID()}`);
     const file = await open(partial, "wx", 0o600);
     try {
       const hash = createHash("sha256");
@@ -62,6 +76,12 @@ export class FileBlobs implements Blobs, BlobReader {
       await rm(partial, { force: true });
       throw error;
     }
+  }
+
+  /** A new private folder for work on a blob. Who asks removes it; where they are killed, `sweep` does. */
+  async scratch(): Promise<string> {
+    await mkdir(this.#folder, { recursive: true, mode: 0o700 });
+    return await mkdtemp(join(this.#folder, PARTIAL));
   }
 
   async read(ref: BlobRef): Promise<Uint8Array> {
@@ -117,7 +137,7 @@ export class FileBlobs implements Blobs, BlobReader {
       else await link(partial, path); // unlike a rename, this never replaces what came there meanwhile
       return true;
     } catch (error) {
-      if (hasErrno(error, "EEXIST")) return (await this.#compare(ref, path)) === "same";
+      if (systemCode(error) === "EEXIST") return (await this.#compare(ref, path)) === "same";
       throw (await stat(source).catch(() => undefined)) ? error : missing(ref, error);
     } finally {
       await rm(partial, { force: true });
@@ -127,7 +147,7 @@ export class FileBlobs implements Blobs, BlobReader {
   /** Whether a file at `path` has the bytes of a blob. A link or a folder there is something else. */
   async #compare(ref: BlobRef, path: string): Promise<"same" | "other" | "absent"> {
     const there = await lstat(path).catch((error: unknown) => {
-      if (hasErrno(error, "ENOENT")) return undefined;
+      if (systemCode(error) === "ENOENT") return undefined;
       throw error;
     });
     if (there === undefined) return "absent";
@@ -139,6 +159,20 @@ export class FileBlobs implements Blobs, BlobReader {
     const file = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW);
     await pipeline(file.createReadStream(), hash); // closes it
     return `sha256:${hash.digest("hex")}` === ref ? "same" : "other";
+  }
+
+  /** Removes halves of blobs and scratch folders, whose maker was killed, that are older than `before` (epoch ms); gives how many. */
+  async sweep(before: number): Promise<number> {
+    let removed = 0;
+    for (const name of await readdir(this.#folder).catch(() => [])) {
+      if (!name.startsWith(PARTIAL)) continue;
+      const path = join(this.#folder, name);
+      const found = await stat(path).catch(() => undefined); // it may be whole by now
+      if (found === undefined || found.mtimeMs >= before) continue;
+      await rm(path, { recursive: true, force: true });
+      removed += 1;
+    }
+    return removed;
   }
 
   /** Where a blob's bytes lie, for those who read files and not streams. They must not be written to. */
@@ -162,19 +196,11 @@ async function syncFile(path: string): Promise<void> {
   }
 }
 
-function hasErrno(error: unknown, code: string): boolean {
-  return error instanceof Error && "code" in error && error.code === code;
-}
-
 function tooLarge(bytes: number, capBytes: number): GatewayError {
   return new GatewayError(
     "media.too_large",
-    `over ${megabytes(capBytes)} (stopped after ${megabytes(bytes)})`,
+    `over ${bytesWords(capBytes)} (stopped after ${bytesWords(bytes)})`,
   );
-}
-
-function megabytes(bytes: number): string {
-  return `${(bytes / 1_048_576).toFixed(1)} MB`;
 }
 
 function missing(ref: string, cause: unknown): GatewayError {

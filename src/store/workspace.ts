@@ -1,9 +1,12 @@
 import { lstat, mkdir, readdir, rm } from "node:fs/promises";
 import { extname, join } from "node:path";
 import type { BlobRef } from "../core/blocks.ts";
-import { GatewayError } from "../core/errors.ts";
+import { GatewayError, systemCode } from "../core/errors.ts";
 import type { ChatId } from "../core/identity.ts";
 import type { FileBlobs } from "./blobs.ts";
+
+/** Files of one name that are only numbered. */
+const COUNTED = 10;
 
 /**
  * The folders of chats, named by the chat's number: `uploads` holds what people sent, `workspace` is the agent's own,
@@ -39,7 +42,9 @@ export class Workspaces {
     const ending = extname(name);
     const stem = name.slice(0, name.length - ending.length);
     for (let n = 1; ; n += 1) {
-      const tried = n === 1 ? name : `${stem} (${n})${ending}`;
+      // What is sent again and again under one name is told apart by its own digest: no search grows with it.
+      const beside = n < COUNTED ? `${n}` : `${blob.slice("sha256:".length).slice(0, 12)}-${n}`;
+      const tried = n === 1 ? name : `${stem} (${beside})${ending}`;
       if (await this.#blobs.copyTo(blob, join(uploads, tried))) return `/uploads/${tried}`;
     }
   }
@@ -73,6 +78,6 @@ async function namesIn(folder: string): Promise<readonly string[]> {
 
 /** The agent's tools and other chats go on meanwhile. */
 function ignoreVanished(error: unknown): undefined {
-  if (error instanceof Error && "code" in error && error.code === "ENOENT") return undefined;
+  if (systemCode(error) === "ENOENT") return undefined;
   throw error;
 }

@@ -206,10 +206,21 @@ describe("what lies outside of a chat's folder", () => {
   it("is not listed by a pattern, though a folder of such a name is allowed", async () => {
     const { folder } = await beside();
     const files = new ChatFiles(folder);
-    expect(await files.glob("../../uploads/*")).toEqual({
-      error: "a pattern has at most 200 characters and no ..",
+    expect(await files.glob("../../uploads/*")).toEqual({ files: [] });
+    expect(await files.glob("*", "/../72")).toEqual({ files: [] });
+    expect(await files.glob("{a,b}".repeat(22))).toEqual({
+      error: "a pattern has at most 200 characters and few {,}",
     });
-    expect(await files.glob(`${"{a,b}".repeat(50)}*`)).toHaveProperty("error");
+  });
+
+  it("does not grow without end by being edited", async () => {
+    const { use } = await setUp();
+    const edit = { file_path: "/workspace/a.txt", old_string: "a", replace_all: true };
+    await use("write_file", { file_path: edit.file_path, content: "a".repeat(1_000) });
+    expect(await use("edit_file", { ...edit, new_string: "aa" })).not.toContain("too large");
+    expect(await use("edit_file", { ...edit, new_string: "a".repeat(10_000) })).toContain(
+      "/workspace/a.txt could become larger than 10 MB, too large to be edited",
+    );
   });
 
   it("is not told of in what goes wrong", async () => {

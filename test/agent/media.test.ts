@@ -127,6 +127,21 @@ describe("a request", () => {
     ]);
   });
 
+  it("holds a hundred pictures at most, the newest message's first", async () => {
+    const { server, agent, blobs, say } = await served("anthropic");
+    const { blob, bytes } = await medium(blobs, IMAGE);
+    const stills = Array.from({ length: 64 }, (_none, at) => {
+      return { blob, bytes, width: 16, height: 9, label: `0:${at}` };
+    });
+    const video = { type: "video", mimeType: "video/mp4", blob, bytes, stills } as const;
+    await say(agent, "1", [video]);
+    await say(agent, "2", [video]);
+    const messages = server.requests.at(-1)?.body["messages"] as readonly Json[]; // of Anthropic's requests
+    const pictures = (at: number): number =>
+      JSON.stringify(messages.at(at)?.["content"]).split('"type":"image"').length - 1;
+    expect([pictures(-1), pictures(-3)]).toEqual([64, 36]);
+  });
+
   it("holds no blank text, which providers refuse", async () => {
     const { agent, blobs, say, sent } = await served("anthropic");
     await say(agent, "1", [await medium(blobs, { ...IMAGE, caption: " \n" })]);

@@ -19,7 +19,8 @@ describe("Markdown of agents on Telegram", () => {
     const shown = talk.shown();
     // Their texts are shortened in the file; where they stand says as much.
     const marks = server_entities.map((mark) => ({ ...mark, text: undefined }));
-    if (shown.length === 1) return expect(shown).toEqual([{ text: expected_plain_text, marks }]);
+    const isTold = LEADS_NOWHERE.test(expected_plain_text);
+    if (shown.length === 1 && !isTold) return expect(shown).toEqual([{ text: expected_plain_text, marks }]);
     // In pieces: each has the marks of what is in it, and a path that leads nowhere is told of in its place.
     expect(bare(shown.map(({ text }) => text).join(""))).toMatch(orMissing(bare(expected_plain_text)));
     const kinds = (all: readonly Mark[]) =>
@@ -27,6 +28,8 @@ describe("Markdown of agents on Telegram", () => {
     expect(kinds(shown.flatMap((each) => each.marks))).toEqual(kinds(marks));
   });
 });
+
+const LEADS_NOWHERE = /\(\.[^()]*\)/;
 
 function bare(text: string): string {
   return text.replaceAll(/\s/g, "");

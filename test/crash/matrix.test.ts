@@ -7,6 +7,8 @@ const POINTS: readonly (readonly [string, CrashPoint])[] = [
   ["after the poll's answer has arrived", { at: "poll" }],
   ["after the inbox was committed", { at: "commit", of: 'insert into "inbox"' }],
   ["during a download", { at: "download" }],
+  ["after a download was counted", { at: "commit", of: 'update "attachment" set "attempts"' }],
+  ["after a photo was read", { at: "commit", of: 'update "attachment" set "state"' }],
   ["while the model speaks", { at: "model" }],
   ["after the answer is in the thread", { at: "commit", of: 'insert into "thread_checkpoint"' }],
   ["after the pieces were planned", { at: "commit", of: 'insert into "piece"' }],

@@ -50,7 +50,6 @@ function alike(words: string | RegExp): unknown {
 
 describe("a file that is sent as a document", () => {
   it.each(FILES.map((file) => [file.what, file] as const))("%s", async (_what, file) => {
-    if (file.needsFfmpeg && NO_FFMPEG) return;
     const bytes = await file.bytes();
     const { name: fileName, mimeType } = file;
     const outcome = await outcomeOf((ada) => ada.sendDocument(bytes, { fileName, mimeType }), [bytes]);

@@ -10,6 +10,7 @@ import { AGENT, testGateway, type TestGateway, type TestGatewayOptions, textOf }
 
 const PHOTO = await readFile(join(import.meta.dirname, "../fixtures/media/photo.jpg"));
 const VOICE = await readFile(join(import.meta.dirname, "../fixtures/media/voice_known.ogg"));
+const CLIP = await readFile(join(import.meta.dirname, "../fixtures/media/video/clip_with_audio.mp4"));
 const GROUP = { chat: "g1", kind: "group" } as const;
 
 let gateway: TestGateway & { clock: ReturnType<typeof manualClock> };
@@ -219,6 +220,22 @@ describe("a file that is larger than its platform hands out", () => {
       `notes attached [${sentence}]`,
       1,
     ]);
+  });
+});
+
+describe("a video where nothing looks into videos", () => {
+  it("is what its platform shows of it, with its caption and its path, and no word to the person", async () => {
+    const { platform, asked, database } = await setUp();
+    platform.files.set("clip", () => bytesOf(CLIP));
+    platform.files.set("small", () => bytesOf(PHOTO));
+    const clip = { type: "unfetched", kind: "video", ref: "clip", thumbnail: "small", declared: {} } as const;
+    await platform.say("c1", [{ type: "text", text: "what is this?" }, clip], { whole: true });
+    await platform.until((shown) => shown.length === 1);
+    expect(asked[0]!.content).toMatchObject([
+      { type: "text", text: "what is this?" },
+      { type: "video", mimeType: "video/mp4", path: "/uploads/video-1.mp4", stills: [{ label: "preview" }] },
+    ]);
+    expect((await storyOf(database, 1))?.attachments).toMatchObject([{ state: "done", outcome: "seen" }]);
   });
 });
 

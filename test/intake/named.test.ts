@@ -27,11 +27,19 @@ describe("a name in what was said", () => {
     ["Окунь, привет", ["окунь"], true],
     ["окунька", ["окунь"], false],
     ["ねえパーチさん、元気？", ["パーチ"], true],
+    ["你好小鲈今天天气怎么样", ["小鲈"], true],
+    ["퍼치야 안녕", ["퍼치"], true],
+    ["สวัสดีเพิร์ชวันนี้", ["เพิร์ช"], true],
+    ["anything", ["!", "\u0301"], false],
     ["سلام بیرچ", ["بیرچ"], true],
     ["perch", [], false],
     ["", ["perch"], false],
   ])("in %j, of %j: %s", (text, names, called) => {
     expect(isNamed(text, names)).toBe(called);
+  });
+
+  it.each(["perching ", "perching"])("is looked for in megabytes of %j without holding up others", (said) => {
+    expect(isNamed(said.repeat(200_000), ["perch"])).toBe(false); // in squared time this takes many minutes
   });
 });
 

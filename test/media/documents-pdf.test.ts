@@ -194,6 +194,15 @@ describe("a scanned PDF", () => {
     });
   });
 
+  it.each([
+    ["blank pages", pdf([{}, {}]), "media.empty"],
+    ["no pages", pdf([]), "media.empty"],
+    ["lines alone", pdf([{ content: "0 0 100 100 re f" }]), "media.scan"],
+  ])("of %s is told as what it is", async (_, bytes, key) => {
+    for (const sees of [true, false])
+      expect((await readDocument(bytes, { sees })).taken.notice?.key).toBe(key);
+  });
+
   it("with a picture of more pixels than may be decoded is not drawn", async () => {
     const { taken } = await readDocument(pdf([{ jpeg: await scan() }]), { limits: { imagePixels: 10_000 } });
     expect(taken.notice?.key).toBe("media.scan");

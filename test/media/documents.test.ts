@@ -9,6 +9,11 @@ import { INLINE_BYTES } from "../../src/media/documents/inline.ts";
 import { document, encoded, readDocument } from "../support/documents.ts";
 import { zip } from "../support/zip.ts";
 
+/** Little-endian, without a mark. */
+function utf32(text: string): Buffer {
+  return Buffer.from(Uint32Array.from(Array.from(text), (character) => character.codePointAt(0) ?? 0).buffer);
+}
+
 describe("text in any encoding", () => {
   it.each([
     ["DOC-01", "utf16le_bom.csv", ["Škofja Loka", "李雷", "12,50 €"]],
@@ -41,6 +46,9 @@ describe("text in any encoding", () => {
     "windows-1255": "פרוטוקול הפגישה: ביום שני נדון בחוזה החדש.",
     "windows-1256": "محضر الاجتماع: نناقش العقد الجديد يوم الاثنين.",
     "windows-1252": "Der Preis beträgt 12,50 € – „günstig“ für alle Gäste.",
+    ibm866: "Протокол встречи: в понедельник обсуждаем новый договор.",
+    "x-mac-cyrillic": "Протокол встречи: в понедельник мы обсуждаем ещё новую статью, её объём и себя.",
+    macintosh: "Der Bäcker überlegt, ob größere Brötchen für die Gäste günstiger wären.",
     "windows-874": "รายงานการประชุม วันจันทร์หน้า เราจะพูดคุยเรื่องสัญญาใหม่",
   };
   const short: readonly (readonly [string, string])[] = [
@@ -58,6 +66,22 @@ describe("text in any encoding", () => {
     expect(text).toBe(`${words}\n`);
   });
 
+  it("reads what DOS wrote in Western Europe", async () => {
+    const bytes = Buffer.from(
+      "Der B\x84cker \x81berlegt, ob gr\x94\xe1ere Br\x94tchen \x9abrig w\x84ren.\n",
+      "latin1",
+    );
+    const { text } = await readDocument(bytes, { filename: "a.txt" });
+    expect(text).toBe("Der Bäcker überlegt, ob größere Brötchen Übrig wären.\n");
+  });
+
+  it.each([
+    "Note¹ on the area² of m³: see¹ and², of x¹y²z³ and 5µm.\n",
+    "Það er ágætt að þú ert hér, því ég þarf það.\n",
+  ])("takes nothing for older than it is: %s", async (source) => {
+    expect((await readDocument(encoded(source, "windows-1252"), { filename: "a.txt" })).text).toBe(source);
+  });
+
   it("tells an encoding whose first character stands far behind the head", async () => {
     const ascii = "GET /index.html 200\n".repeat(5_000);
     const { whole } = await readDocument(
@@ -70,17 +94,9 @@ describe("text in any encoding", () => {
     ["UTF-16 little-endian without a mark", Buffer.from("Grüße aus Łódź,\n4271\n", "utf16le")],
     ["UTF-16 big-endian without a mark", Buffer.from("Grüße aus Łódź,\n4271\n", "utf16le").swap16()],
     ["UTF-16 big-endian", Buffer.from("\ufeffGrüße aus Łódź,\n4271\n", "utf16le").swap16()],
-    [
-      "UTF-32 big-endian",
-      Buffer.from(
-        Array.from("\ufeffGrüße aus Łódź,\n4271\n").flatMap((c) => [
-          0,
-          0,
-          c.charCodeAt(0) >> 8,
-          c.charCodeAt(0) & 255,
-        ]),
-      ),
-    ],
+    ["UTF-32 big-endian", utf32("\ufeffGrüße aus Łódź,\n4271\n").swap32()],
+    ["UTF-32 little-endian without a mark", utf32("Grüße aus Łódź,\n4271\n")],
+    ["UTF-32 big-endian without a mark", utf32("Grüße aus Łódź,\n4271\n").swap32()],
     ["NULs between its lines", Buffer.from("Grüße aus Łódź,\n\0\0\0\u00004271\n")],
     ["line ends of Windows and of old Macs", Buffer.from("Grüße aus Łódź,\r\n4271\r")],
   ])("reads %s", async (_, bytes) => {
@@ -88,8 +104,12 @@ describe("text in any encoding", () => {
     expect(text).toBe("Grüße aus Łódź,\n4271\n");
   });
 
-  it("reads UTF-16 without a mark in a script that has hardly a NUL", async () => {
-    const source = "Протокол № 4271, ещё одна строка.\n".repeat(4);
+  it.each([
+    "Протокол № 4271, ещё одна строка.\n".repeat(4),
+    "これは日本語のテキストです。東京は日本の首都です。\n",
+    "会议纪要：下周一在北京讨论新产品的发布计划。\n第 2 行\n",
+    "회의록입니다. 다음 주 월요일 서울에서 만나겠습니다.\n",
+  ])("reads UTF-16 without a mark in a script that has hardly a NUL: %s", async (source) => {
     expect((await readDocument(Buffer.from(source, "utf16le"))).text).toBe(source);
     expect((await readDocument(Buffer.from(source, "utf16le").swap16())).text).toBe(source);
   });
@@ -242,7 +262,8 @@ describe("what is not read", () => {
     ["7z", Buffer.concat([Buffer.from("377abcaf271c0004", "hex"), Buffer.alloc(100)]), "7z"],
     ["RAR", Buffer.concat([Buffer.from("526172211a070100", "hex"), Buffer.alloc(100)]), "RAR"],
     ["a program", Buffer.concat([Buffer.from("7f454c4602010100", "hex"), Buffer.alloc(200)]), "ELF"],
-    ["a font", Buffer.concat([Buffer.from("0001000000", "hex"), Buffer.alloc(200)]), "font/ttf"],
+    ["erased memory", Buffer.alloc(500, 0xff), "binary"],
+    ["a font", Buffer.concat([Buffer.from("0001000000", "hex"), Buffer.alloc(200)]), "TTF"],
     ["one packed file", gzipSync(Buffer.from([0, 159, 146, 150, 255, 0, 1, 2])), "gzip"],
     [
       "a binary book",
@@ -270,6 +291,14 @@ describe("what is not read", () => {
     expect((await readDocument(noise, { filename: "a.xyz" })).taken.notice?.values["format"]).toBe(".xyz");
     expect((await readDocument(noise)).taken.notice?.values["format"]).toBe("binary");
   });
+
+  it.each(["photo.jpg", "report.PDF", "a.docx", "talk.ogg"])(
+    "says that %s is damaged where its bytes are nothing known, for such files are read",
+    async (filename) => {
+      const noise = Buffer.from(Array.from({ length: 5_000 }, (_, n) => (n * 7919 + (n >> 3) * 31) & 255));
+      expect((await readDocument(noise, { filename })).taken.notice?.key).toBe("media.broken");
+    },
+  );
 
   it("says that an encrypted Office document has a password", async () => {
     const { taken } = await readDocument(ole("EncryptedPackage", "EncryptionInfo"), { filename: "a.docx" });

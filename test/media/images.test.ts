@@ -404,6 +404,21 @@ describe("what is too large", () => {
     },
   );
 
+  it.each([
+    [1, 1],
+    [7_000, 7_000],
+    [60_000, 60_000],
+  ])("a GIF on a screen of %d × %d is the picture alone", async (width, height) => {
+    const gif = await sharp(await fixture("photo.jpg"))
+      .gif()
+      .toBuffer();
+    gif.writeUInt16LE(width, 6);
+    gif.writeUInt16LE(height, 8);
+    const { shown, data } = await take(gif);
+    expect([shown.mimeType, data.subarray(0, 3).toString("latin1")]).not.toEqual(["image/gif", "GIF"]);
+    expect([shown.width, shown.height]).toEqual([640, 480]);
+  });
+
   it("a bitmap that declares more than it has is not believed", async () => {
     const bmp = Buffer.alloc(200);
     bmp.write("BM");
@@ -431,6 +446,16 @@ describe("what cannot be read", () => {
       const { taken } = await take(bytes.subarray(0, Math.floor(bytes.length * part)));
       expect(taken).toMatchObject({ outcome: "unreadable", notice: { key: "media.broken" } });
     }
+  });
+
+  it("a photo that lacks nothing but its end mark is shown", async () => {
+    const photo = await fixture("photo.jpg");
+    for (const missing of [1, 2]) {
+      const { taken, shown } = await take(photo.subarray(0, photo.length - missing));
+      expect(taken.outcome).toBe("seen");
+      expect([shown.mimeType, shown.width, shown.height]).toEqual(["image/jpeg", 640, 480]);
+    }
+    expect((await take(photo.subarray(0, photo.length - 50))).taken.outcome).toBe("unreadable");
   });
 
   it("a kind that is not read is named", async () => {

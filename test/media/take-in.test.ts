@@ -1,4 +1,5 @@
 import { createCipheriv } from "node:crypto";
+import { rmSync } from "node:fs";
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -11,7 +12,9 @@ import { GatewayError } from "../../src/core/errors.ts";
 import type { MediaLimits } from "../../src/media/limits.ts";
 import { takeIn } from "../../src/media/take-in.ts";
 import type { Taken } from "../../src/media/taken.ts";
+import { inThisProcess } from "../../src/media/workshop.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
+import { type LoggedLine, memoryLog } from "../support/channel-host.ts";
 import { manualClock } from "../support/clock.ts";
 import { MEDIA_LIMITS, reading } from "../support/media.ts";
 
@@ -235,6 +238,28 @@ describe("what cannot be used", () => {
     const known = new GatewayError("media.unavailable", "Telegram has no such file any more");
     expect(await take(fails(known))).toEqual(failed);
     expect(await take(fails(new Error("GET https://host/bot123:SECRET/file")))).toEqual(failed);
+  });
+
+  it("does not say of a file that it is damaged when the disk has lost it", async () => {
+    const { blobs } = await setUp();
+    const logged: LoggedLine[] = [];
+    const taken = await takeIn(
+      { type: "unfetched", kind: "file", ref: "r", declared: { filename: "a.txt" } },
+      reading(blobs, {
+        open: async () => chunked(Buffer.from("hello")),
+        log: memoryLog(logged),
+        workshop: {
+          run(kind, needs, signal) {
+            rmSync(folders.at(-1) ?? "", { recursive: true });
+            return inThisProcess(blobs).run(kind, needs, signal);
+          },
+          close() {},
+        },
+      }),
+      new AbortController().signal,
+    );
+    expect(taken).toMatchObject({ outcome: "unavailable", notice: { key: "media.unavailable" } });
+    expect(JSON.stringify(logged)).toContain("ENOENT");
   });
 
   it("gives up after the whole time, however lively the download", async () => {

@@ -207,10 +207,14 @@ describe("a command", () => {
     expect(logged[0]?.fields["failed"]).toBe("the program ended with 3");
   });
 
-  it("that is not there is named by its fault alone", async () => {
-    const { ask, logged } = setUp({ use: "command", command: [join(folder, "no-such-program")] });
+  it.each([
+    ["is not there", ["/no/such/program"], "ENOENT"],
+    ["is given more than a program can be", [process.execPath, "x".repeat(4_000_000)], "E2BIG"],
+    ["is given what no program can be", [process.execPath, "a\0b"], "fault"],
+  ] as const)("that %s is named by its fault alone", async (_what, [program, ...args], fault) => {
+    const { ask, logged } = setUp({ use: "command", command: [program, ...args] });
     expect(await ask(await recordingOf(1))).toBeUndefined();
-    expect(logged[0]?.fields["failed"]).toBe("the program does not start (ENOENT)");
+    expect(logged[0]?.fields["failed"]).toBe(`the program does not start (${fault})`);
   });
 
   it("that writes without end is ended", async () => {

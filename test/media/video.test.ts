@@ -31,13 +31,23 @@ afterEach(() => rm(folder, { recursive: true, force: true }));
 function setUp(ffmpeg: string | undefined, fields: Partial<Reading> = {}) {
   const blobs = new FileBlobs(folder);
   const uploaded = server.uploads.length;
-  const take = (bytes: Uint8Array, declared: Unfetched["declared"] = {}): Promise<Taken> => {
-    async function* once(): AsyncIterable<Uint8Array> {
-      yield bytes;
+  const take = (
+    bytes: Uint8Array,
+    declared: Unfetched["declared"] = {},
+    thumbnail?: Uint8Array,
+  ): Promise<Taken> => {
+    const files = new Map([
+      ["r", bytes],
+      ["t", thumbnail],
+    ]);
+    async function* once(ref: string): AsyncIterable<Uint8Array> {
+      const found = files.get(ref);
+      if (!found) throw new Error("no such file");
+      yield found;
     }
     return takeIn(
-      { type: "unfetched", kind: "video", ref: "r", declared },
-      reading(blobs, { open: async () => once(), programs: { environment: {}, ffmpeg }, ...fields }),
+      { type: "unfetched", kind: "video", ref: "r", declared, ...(thumbnail ? { thumbnail: "t" } : {}) },
+      reading(blobs, { open: async (ref) => once(ref), programs: { environment: {}, ffmpeg }, ...fields }),
       new AbortController().signal,
     );
   };
@@ -62,7 +72,55 @@ describe("without ffmpeg", () => {
     ]);
     expect(taken.original).toMatchObject({ mimeType: "video/mp4" });
   });
+
+  it("a video of which the platform has a small picture is seen as that, and nobody is told", async () => {
+    const { take, blobs } = setUp(undefined);
+    const taken = await take(await readFile(CLIP), { label: "video note" }, await smallPicture());
+    expect(taken).toMatchObject({ outcome: "seen", original: { mimeType: "video/mp4" } });
+    expect(taken.notice).toBeUndefined();
+    const { note, stills = [] } = videoIn(taken);
+    expect(note).toBe("only a preview of it can be shown here");
+    expect(stills).toMatchObject([{ label: "preview", width: 320, height: 180 }]);
+    for (const { blob } of stills)
+      expect((await sharp(await blobs.read(blob)).metadata()).format).toBe("jpeg");
+  });
+
+  it.each([
+    ["is broken", Buffer.from([0xff, 0xd8, 0xff, 0xe0])],
+    ["is no picture", Buffer.from("<html>gone</html>")],
+    ["is empty", Buffer.alloc(0)],
+  ])("a small picture that %s changes nothing", async (_what, thumbnail) => {
+    const taken = await setUp(undefined).take(await readFile(CLIP), {}, thumbnail);
+    expect(taken.notice?.key).toBe("media.video_unsupported");
+  });
+
+  it("the small picture is not fetched for a model that sees none", async () => {
+    const blind = setUp(undefined, { senses: { images: false, pdf: false, audio: false } });
+    const taken = await blind.take(await readFile(CLIP), {}, await smallPicture());
+    expect(taken.notice?.key).toBe("media.video_unsupported");
+  });
+
+  it.each([
+    ["is too large to be downloaded", { bytes: 52_000_000 }, "", "media.too_large"],
+    ["is a page that says no", {}, "<html>no such video</html>", "media.broken"],
+  ] as const)(
+    "of one that %s the model is shown it, and the person told",
+    async (_what, declared, bytes, key) => {
+      const taken = await setUp(undefined).take(Buffer.from(bytes), declared, await smallPicture());
+      expect(taken.notice?.key).toBe(key);
+      expect(taken.blocks).toEqual([
+        expect.objectContaining({ type: "text" }),
+        expect.objectContaining({ type: "image", mimeType: "image/jpeg", note: "preview of it" }),
+      ]);
+    },
+  );
 });
+
+/** As Telegram makes them: a JPEG of at most 320 pixels a side. */
+async function smallPicture(): Promise<Buffer> {
+  const create = { width: 320, height: 180, channels: 3, background: "#268" } as const;
+  return await sharp({ create }).jpeg().toBuffer();
+}
 
 describe.skipIf(NO_FFMPEG)("a video", () => {
   const ffmpeg = FFMPEG ?? ""; // skipped without

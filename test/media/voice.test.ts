@@ -13,7 +13,7 @@ import type { Taken } from "../../src/media/taken.ts";
 import { inThisProcess, type Workshop } from "../../src/media/workshop.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
 import { type LoggedLine, memoryLog } from "../support/channel-host.ts";
-import { FFMPEG, NO_FFMPEG } from "../support/ffmpeg.ts";
+import { FFMPEG, made, NO_FFMPEG } from "../support/ffmpeg.ts";
 import { MEDIA_LIMITS, reading } from "../support/media.ts";
 import { startTranscriber, TRANSCRIBER_KEY, type TranscriberServer } from "../support/transcriber.ts";
 
@@ -191,7 +191,15 @@ describe("a voice note", () => {
     expect(uploads()).toEqual([]);
   });
 
-  it.each(["", " \n\t", "\u0000\u0007"])("whose transcript is %j holds no words", async (text) => {
+  it.each([
+    "",
+    " \n\t",
+    "\u0000\u0007",
+    "[BLANK_AUDIO]",
+    " [ Silence ]\n(music playing) ♪",
+    "*sighs*",
+    "...",
+  ])("whose transcript is %j holds no words", async (text) => {
     server.otherwise = text;
     const { take } = setUp();
     const taken = await take(await fixture("voice_known.ogg"));
@@ -298,6 +306,13 @@ describe.skipIf(NO_FFMPEG)("a sound that only ffmpeg decodes", () => {
     expect(uploads().map(({ file }) => [file.name, file.head.toString("latin1", 0, 4)])).toEqual([
       ["sound.wav", "RIFF"],
     ]);
+  });
+
+  it.each([".caf", ".au", ".wma", ".mka"])("is known by its bytes: %s", async (ending) => {
+    const { take, uploads } = setUp({ programs: { environment: {}, ffmpeg } });
+    const taken = await take(await made(ending, "-f lavfi -i sine=d=1".split(" ")));
+    expect(taken.outcome).toBe("transcribed");
+    expect(uploads().map(({ file }) => file.name)).toEqual(["sound.wav"]);
   });
 
   it("is damaged when ffmpeg finds no sound in it", async () => {

@@ -174,6 +174,14 @@ describe("the workshop", () => {
     expect(JSON.stringify(logged)).not.toContain("TOP-SECRET");
   });
 
+  it("tells a fault of the disk from one of the file, without a path", async () => {
+    const { run } = await setUp();
+    await expect(run("find the disk full")).rejects.toMatchObject({
+      code: "media.unavailable",
+      message: "the data folder is of no use now (ENOSPC)",
+    });
+  });
+
   it("lives on when a job leaves a rejected promise behind", async () => {
     const { run, child } = await setUp();
     const { pid } = await child();

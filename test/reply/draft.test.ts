@@ -43,12 +43,23 @@ describe("an answer that is still being written", () => {
   });
 
   it("shows at no moment a path or half a reference", () => {
-    const answer = "First **words**, then ![A *fine* chart](outputs/secret-plot.png), and `![a](b)` last.";
-    for (let length = 0; length <= answer.length; length++) {
-      const shown = draftOf(answer.slice(0, length));
-      expect(shown).not.toMatch(/secret|!\[A|fine/);
+    for (const reference of [
+      "![A *fine* chart](outputs/secret-plot.png)",
+      "![A [fine [deep] chart] x](secret.png)",
+      "![A chart](a(secret(1)).png)",
+      "![A chart](<a) secret.png>)",
+      "![A chart](a\\)secret.png)",
+      '![A chart](secret.png "a fine) title")',
+      "![A chart](secret.png 'a fine) title')",
+      "![A chart](\nsecret.png\n)",
+    ]) {
+      const answer = `First **words**, then ${reference}, and \`![a](b)\` last.`;
+      for (let length = 0; length <= answer.length; length++) {
+        const shown = draftOf(answer.slice(0, length));
+        expect(shown).not.toMatch(/secret|!\[A|fine/);
+      }
+      expect(draftOf(answer)).toBe("First **words**, then , and `![a](b)` last.");
     }
-    expect(draftOf(answer)).toBe("First **words**, then , and `![a](b)` last.");
   });
 
   it("is shown so in the chat, and as typing while there is nothing to show", async () => {

@@ -9,8 +9,12 @@ import type { ChannelLimits, PieceBody } from "../../src/core/channel.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { inThisProcess } from "../../src/media/workshop.ts";
 import { type AnswerSettings, type PlanFor, planReply, planWords } from "../../src/reply/plan.ts";
+import { renderParts } from "../../src/reply/split-tree.ts";
+import { parseMarkdown } from "../../src/reply/tree.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
 import { render } from "../../channels/telegram/render.ts";
+import { render as renderHtml } from "../../channels/web/render.ts";
+import { htmlText } from "../support/html.ts";
 import { type LoggedLine, memoryLog } from "../support/channel-host.ts";
 
 const folders: string[] = [];
@@ -123,11 +127,13 @@ describe("an answer as pieces", () => {
     await put("big.bin", new Uint8Array(20_000));
     const bodies = await plan("one\n\n![x](../../etc/passwd)\n\ntwo\n\n![y](missing.png)\n\n![z](big.bin)");
     expect(bodies.map(shown)).toEqual([
-      "one",
-      "x [passwd: not a file that may be sent]",
-      "two",
-      "y [missing.png: the file is not there]",
-      "z [big.bin: too large to send]",
+      [
+        "one",
+        "x [passwd: not a file that may be sent]",
+        "two",
+        "y [missing.png: the file is not there]",
+        "z [big.bin: too large to send]",
+      ].join("\n\n"),
     ]);
     expect(logged.map((line) => line.fields)).toEqual([
       { code: "media.outside_root" },
@@ -142,9 +148,11 @@ describe("an answer as pieces", () => {
       "![](/home/me/plots/a\u202e.png) ![](plots/missing%20one.png) ![](file:///etc/passwd)",
     );
     expect(bodies.map(shown)).toEqual([
-      "[a.png: not a file that may be sent]",
-      "[missing%20one.png: the file is not there]",
-      "[passwd: not a file that may be sent]",
+      [
+        "[a.png: not a file that may be sent]",
+        "[missing%20one.png: the file is not there]",
+        "[passwd: not a file that may be sent]",
+      ].join("\n\n"),
     ]);
   });
 
@@ -227,9 +235,9 @@ describe("an answer as pieces", () => {
       const bodies = await plan(
         `![chart](${from("a.png")})\n\n![page](${from("page.png")})\n\n![empty](${from("empty.png")})`,
       );
-      expect(bodies.map(shown)).toEqual(["<image/png a.png> chart", "page", "empty"]);
+      expect(bodies.map(shown)).toEqual(["<image/png a.png> chart", "page\n\nempty"]);
       expect(bodies[1]).toMatchObject({
-        rendered: { marks: [{ type: "text_link", url: from("page.png") }] },
+        rendered: { marks: [{ url: from("page.png") }, { url: from("empty.png") }] },
       });
       expect(logged.map((line) => line.fields)).toEqual([
         { code: "media.unavailable" },
@@ -238,6 +246,32 @@ describe("an answer as pieces", () => {
     } finally {
       server.close();
     }
+  });
+
+  it("says an address of markup that is too long once, behind its words", () => {
+    const address = `https://a.de/${"b".repeat(2_000)}`;
+    const parts = renderParts(parseMarkdown(`[words of it](${address})`), 500, renderHtml);
+    expect(parts.every(({ text }) => text.length <= 500)).toBe(true);
+    expect(parts.map(({ text }) => htmlText(text)).join("")).toBe(`words of it (${address})`);
+  });
+
+  it("keeps what is more than one upload out of one album", async () => {
+    const bytes = await png(10, 10);
+    const { plan, put } = await setUp({ fileBytes: 2 * bytes.length });
+    for (const name of ["a.png", "b.png", "c.png"]) await put(name, bytes);
+    const bodies = await plan("![](a.png) ![](b.png) ![](c.png)");
+    expect(bodies.map(({ kind }) => kind)).toEqual(["album", "media"]);
+  });
+
+  it("leaves out what no chat can take of many files, in one text", async () => {
+    const { plan, put } = await setUp();
+    await put("a.txt", Buffer.from("a"));
+    const bodies = await plan("![](a.txt)\n\n".repeat(103));
+    const files = bodies.flatMap((body) => (body.kind === "album" ? body.items : []));
+    expect(files).toHaveLength(99);
+    expect(bodies.map(({ kind }) => kind).slice(-2)).toEqual(["media", "text"]);
+    const left = Array.from({ length: 3 }, () => "[a.txt: too many files in one answer]").join("\n\n");
+    expect(bodies.map(shown).at(-1)).toBe(left);
   });
 
   it("cuts markup before it is rendered, never within a tag", async () => {

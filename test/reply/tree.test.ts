@@ -20,6 +20,8 @@ describe("blocks", () => {
     ["```ts title=x\n\ta\n```", [{ type: "code", text: "\ta", language: "ts" }]],
     ["~~~\na\n", [{ type: "code", text: "a" }]],
     ["    a\n\n    b", [{ type: "code", text: "a\n\nb" }]],
+    ["    a\n\n\n", [{ type: "code", text: "a" }]],
+    ["```\na\n\n\n```", [{ type: "code", text: "a\n\n" }]],
     ["a\r\n\r\n```\r\nb\r\nc\r\n```", [paragraph(text("a")), { type: "code", text: "b\nc" }]],
     [
       "> a\n> > b",
@@ -88,8 +90,28 @@ describe("blocks", () => {
     ],
     ["", []],
     ["[a]: b", []],
+    ["\ufeff# a", [{ type: "heading", level: 1, inline: [text("a")] }]],
   ])("reads %j", (markdown, expected) => {
     expect(blocks(markdown)).toEqual(expected);
+  });
+});
+
+describe("a row that has more cells than its table", () => {
+  it.each([
+    ["| 1 | 2 | 3 |", ["1", "2 | 3"]],
+    ["| `a|b` | c |", ["`a", "b` | c"]],
+    ["1 | 2 | 3 \\| 4", ["1", "2 | 3 | 4"]],
+    ["| 1 | 2 |", ["1", "2"]],
+    ["| 1 |", ["1", ""]],
+    ["| 1 | 2 | |", ["1", "2"]],
+  ])("keeps them: %s", (row, cells) => {
+    for (const before of ["", "> ", "- "]) {
+      const indent = before === "- " ? "  " : before;
+      const [block] = blocks(`${before}| a | b |\n${indent}|---|---|\n${indent}${row}`);
+      expect(JSON.stringify(block)).toContain(
+        JSON.stringify(cells.map((words) => ({ inline: words === "" ? [] : [text(words)] }))),
+      );
+    }
   });
 });
 
@@ -129,6 +151,13 @@ describe("inline text", () => {
       "<https://a.de/?x&amp;y>",
       [{ type: "link", url: "https://a.de/?x&amp;y", inline: [text("https://a.de/?x&amp;y")] }],
     ],
+    [
+      "https://a.de/b![c](d.png)",
+      [
+        { type: "link", url: "https://a.de/b", inline: [text("https://a.de/b")] },
+        { type: "image", url: "d.png", alt: "c" },
+      ],
+    ],
     ["![*a* `b`\nc](d.png)", [{ type: "image", url: "d.png", alt: "a b c" }]],
     ["a <b>c</b> &lt;d&gt;", [text("a <b>c</b> <d>")]],
     ["$5 and $10 or $a$5", [text("$5 and $10 or $a$5")]],
@@ -142,6 +171,30 @@ describe("inline text", () => {
     ["a\u0000b", [text("a\ufffdb")]],
   ])("reads %j", (markdown, expected) => {
     expect(blocks(markdown)).toEqual([paragraph(...expected)]);
+  });
+
+  it.each<[string, InlineNode[]]>([
+    ["2*3*4 and f(*args, **kw), CODE70503***6304", [text("2*3*4 and f(*args, **kw), CODE70503***6304")]],
+    ["a*2*b", [text("a"), { type: "italic", inline: [text("2")] }, text("b")]],
+    ["my_var __a b__c", [text("my_var __a b__c")]],
+    ["a **b.**c", [text("a **b.**c")]],
+  ])("takes signs for signs only where they are some: %j", (markdown, expected) => {
+    expect(blocks(markdown)).toEqual([paragraph(...expected)]);
+  });
+
+  it.each([
+    ["**注意：**请看", "", "注意：", "请看"],
+    ["これは**「重要」**です", "これは", "「重要」", "です"],
+    ["**API (v2)**是", "", "API (v2)", "是"],
+    ["他说**“对”**的", "他说", "“对”", "的"],
+    ["**중요(필수)**한", "", "중요(필수)", "한"],
+    ["**重要。**Next", "", "重要。", "Next"],
+    ["中**a**文", "中", "a", "文"],
+  ])("finds emphasis also where no blank stands beside it: %s", (markdown, before, bold, after) => {
+    const around = (words: string) => (words === "" ? [] : [text(words)]);
+    expect(blocks(markdown)).toEqual([
+      paragraph(...around(before), { type: "bold", inline: [text(bold)] }, ...around(after)),
+    ]);
   });
 });
 
@@ -192,6 +245,17 @@ describe("an answer that is out to break the parser", () => {
     ["dollars", "$a ".repeat(10_000)],
     ["notes", "[^a".repeat(5_000)],
     ["quoted notes", "[^a]: ".repeat(3_000) + "[^a]"],
+    ["many notes", Array.from({ length: 8_000 }, (_, at) => `[^${at}]: a`).join("\n")],
+    ["words of underscores", "_a".repeat(50_000)],
+    ["halves of mail addresses", "a@".repeat(50_000)],
+    ["addresses with brackets", "https://a.de/(".repeat(7_000)],
+    ["addresses in addresses", "![x](y.png) " + "[a](".repeat(25_000) + " )"],
+    ["emphasis that CommonMark does not end", "**中。**".repeat(16_000) + "a"],
+    ["emphasis with many ends", "***a** b* ".repeat(10_000)],
+    ["empty formulas", "$$\n".repeat(30_000) + "a"],
+    ["lines that are almost blank", '\n\t\n"'.repeat(8_000) + "a"],
+    ["almost notes", "<\n[^a]\n  ".repeat(8_000)],
+    ["blanks", `a${" ".repeat(100_000)}b`],
   ])("is read in time, with its words: %s", (_, markdown) => {
     const started = performance.now();
     expect(JSON.stringify(blocks(markdown))).toContain("a");

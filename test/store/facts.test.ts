@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm, stat } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, stat, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CompiledQuery, type KyselyPlugin } from "kysely";
@@ -415,8 +415,40 @@ describe("blobs", () => {
     await expect(blobs.write(chunks("he", "llo"), 4)).rejects.toMatchObject({ code: "media.too_large" });
     await expect(blobs.read(`sha256:${"0".repeat(64)}`)).rejects.toMatchObject({ code: "blob.missing" });
     await expect(blobs.read("sha256:../../etc/passwd")).rejects.toMatchObject({ code: "blob.missing" });
-    const { readdir } = await import("node:fs/promises");
     expect(await readdir(folder)).toEqual([]);
+  });
+
+  it("are rid of the halves that a killed writer left behind, and of nothing else", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "perch-blobs-"));
+    folders.push(folder);
+    const blobs = new FileBlobs(folder);
+    expect(await new FileBlobs(join(folder, "none yet")).sweep(Date.now())).toBe(0);
+    const whole = await blobs.put(Buffer.from("hello"));
+    async function* slow(): AsyncIterable<Uint8Array> {
+      yield Buffer.from("half");
+      const { mtimeMs } = await stat(join(folder, await half()));
+      expect(await blobs.sweep(mtimeMs)).toBe(0); // it is not older
+      expect(await blobs.sweep(mtimeMs + 1)).toBe(1);
+      throw new Error("killed");
+    }
+    const half = async (): Promise<string> =>
+      (await readdir(folder)).find((name) => name.includes("partial")) ?? "";
+    await expect(blobs.write(slow(), 100)).rejects.toThrow("killed");
+    expect(await half()).toBe("");
+    expect(Buffer.from(await blobs.read(whole)).toString()).toBe("hello");
+  });
+
+  it("are rid of folders in which somebody worked who was killed", async () => {
+    const folder = await mkdtemp(join(tmpdir(), "perch-blobs-"));
+    folders.push(folder);
+    const blobs = new FileBlobs(join(folder, "blobs"));
+    const scratch = await blobs.scratch();
+    expect((await stat(scratch)).mode & 0o777).toBe(0o700);
+    await writeFile(join(scratch, "sound.wav"), "half");
+    const { mtimeMs } = await stat(scratch);
+    expect(await blobs.sweep(mtimeMs)).toBe(0);
+    expect(await blobs.sweep(mtimeMs + 1)).toBe(1);
+    expect(await readdir(join(folder, "blobs"))).toEqual([]);
   });
 });
 

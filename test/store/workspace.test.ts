@@ -78,6 +78,18 @@ describe("keeping what people send", () => {
     expect(new Set(paths).size).toBe(6);
   });
 
+  it("finds a place at once for one of many files of one name", async () => {
+    const { keep, blob, read } = await setUp();
+    const paths = [];
+    for (let n = 0; n < 30; n += 1) paths.push(await keep(7, "x.md", await blob(`text ${n}`)));
+    expect(new Set(paths).size).toBe(30);
+    expect(paths[8]).toBe("/uploads/x (9).md");
+    // The tenth place is the file's own, whatever came before.
+    for (const path of paths.slice(9)) expect(path).toMatch(/^\/uploads\/x \([\da-f]{12}-10\)\.md$/);
+    expect(await keep(7, "x.md", await blob("text 20"))).toBe(paths[20]);
+    expect(await read(7, paths[20] ?? "")).toBe("text 20");
+  });
+
   it("FIL-11: gives each of two chats its own report.md", async () => {
     const { keep, blob, read } = await setUp();
     const [a, b] = [await blob("# Notes"), await blob("Read me first")];

@@ -79,13 +79,14 @@ export async function crashRun(
     telegram.on(point.event, (call) => (call.method === "sendMessage" ? killNow() : undefined));
   if (point.at === "model") model.on("request", killNow);
 
+  const sendsPhotos = point.at === "download" || (point.at === "commit" && point.of.includes('"attachment"'));
   const speaking = new Map(
     people.map((person) => [person, telegram.privateChat({ id: person, firstName: `P${person}` })]),
   );
   const say = (person: number, n: number): void => {
     const voice = speaking.get(person);
     const token = `m${person}-${n}`;
-    if (point.at === "download") voice?.sendPhoto(jpeg(64, 64), { caption: token });
+    if (sendsPhotos) voice?.sendPhoto(jpeg(64, 64), { caption: token });
     else voice?.sendText(token);
   };
   const tokens = people.flatMap((person) =>

@@ -27,6 +27,11 @@ serve(async ({ needs }) => {
       return process.kill(process.pid, "SIGSEGV");
     case "throw":
       throw new Error("unexpected token in\n    at TOP-SECRET-4271");
+    case "find the disk full":
+      throw Object.assign(new Error("ENOSPC: no space left, write '/TOP-SECRET-4271'"), {
+        code: "ENOSPC",
+        syscall: "write",
+      });
     case "throw later":
       void Promise.reject(new Error("nobody looks"));
       setTimeout(() => void Promise.reject(new Error("nor here")), 0);

@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import sharp from "sharp";
+import { NO_FFMPEG } from "./ffmpeg.ts";
 import { lastTurn, type Sent } from "./models/asked.ts";
 import type { Json } from "./models/server.ts";
 
@@ -80,8 +81,7 @@ export const LONG_TEXT = Array.from(
   (_, at) => `Line ${at + 1}: owls sleep by day.\n`,
 ).join("");
 
-/** One of each kind, for a model that sees pictures and reads PDFs, where somebody writes down what is said. */
-export const FILES: readonly SentFile[] = [
+const ALL: readonly SentFile[] = [
   {
     what: "a JPEG",
     name: "photo.jpg",
@@ -273,6 +273,9 @@ export const FILES: readonly SentFile[] = [
     },
   },
 ];
+
+/** One of each kind, for a model that sees pictures and reads PDFs, where somebody writes down what is said. */
+export const FILES = ALL.filter(({ needsFfmpeg }) => !needsFfmpeg || !NO_FFMPEG);
 
 const DEMO = join(import.meta.dirname, "../../assets/demo");
 

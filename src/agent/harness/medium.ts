@@ -24,7 +24,7 @@ export type Showing = {
   /** Whether bytes are kept from the model, because it has refused them. */
   readonly hidden: (blob: BlobRef, kind: Shape["type"]) => boolean;
   /** What is left for one request. */
-  readonly room: { characters: number; bytes: number };
+  readonly room: { characters: number; bytes: number; pictures: number };
 };
 
 const STILL: Shape = { type: "image", mimeType: "image/jpeg" };
@@ -71,7 +71,7 @@ async function stillsOf(medium: MediaBlock, how: Showing, said: string[]): Promi
   }
   const parts: Part[] = [];
   for (const still of stills) parts.push(...(await stillParts(still, how)));
-  said.push(`${stills.length} ${stills.length === 1 ? "picture" : "pictures"} of it follow`);
+  said.push(stills.length === 1 ? "1 picture of it follows" : `${stills.length} pictures of it follow`);
   return parts;
 }
 
@@ -148,10 +148,13 @@ async function bytesOf(
   filename?: string,
 ): Promise<Part | string> {
   if (how.hidden(blob, type)) return REFUSED;
-  if (bytes > how.room.bytes) return "left out, too many bytes for one request";
+  const { room } = how;
+  if (bytes > room.bytes) return "left out, too many bytes for one request";
+  if (type === "image" && room.pictures === 0) return "left out, too many pictures for one request";
   const read = await readIfThere(how.blobs, blob);
   if (read === undefined) return GONE;
-  how.room.bytes -= read.length;
+  if (type === "image") room.pictures -= 1;
+  room.bytes -= read.length;
   const data = Buffer.from(read).toString("base64");
   return {
     block: { type, mimeType, data, ...(filename === undefined ? {} : { metadata: { filename } }) },

@@ -14,6 +14,8 @@ export type Shown = Sent & { readonly message: number; readonly part: number };
 
 /** Bytes of media in one request; in base64 they are a third more, and providers take 20 MB and upwards. */
 const REQUEST_BYTES = 14_000_000;
+/** Anthropic refuses a request with more: two videos are. */
+const REQUEST_PICTURES = 100;
 
 /**
  * Puts in what the references of the last few turns stand for, in the shapes that this model reads. Pure but for
@@ -24,7 +26,7 @@ export async function showMedia(
   { mediaTurns, characters }: ShowLimits,
   how: Omit<Showing, "room">,
 ): Promise<{ readonly messages: readonly BaseMessage[]; readonly shown: readonly Shown[] }> {
-  const room = { characters, bytes: REQUEST_BYTES };
+  const room = { characters, bytes: REQUEST_BYTES, pictures: REQUEST_PICTURES };
   const told = [...messages];
   const shown: Shown[] = [];
   let turns = 0;

@@ -27,7 +27,7 @@ export function calendarText(text: string): string {
 function entry(lines: readonly ContentLine[]): string {
   const value = (name: string): string | undefined => lines.find((line) => line.name === name)?.value;
   const all = (name: string): readonly ContentLine[] => lines.filter((line) => line.name === name);
-  const told: string[] = [`## ${value("SUMMARY") ?? "(no title)"}`];
+  const told: string[] = [`## ${(value("SUMMARY") ?? "(no title)").replaceAll(/\s+/g, " ")}`];
   const tell = (words: string, text: string | undefined): void => {
     if (text !== undefined && text.trim() !== "") told.push(`${words}: ${text.trim()}`);
   };

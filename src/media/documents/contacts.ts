@@ -46,7 +46,7 @@ function contact(lines: readonly ContentLine[]): string {
 
 function nameOf(lines: readonly ContentLine[]): string {
   const full = lines.find((line) => line.name === "FN")?.value.trim();
-  if (full !== undefined && full !== "") return full;
+  if (full !== undefined && full !== "") return full.replaceAll(/\s+/g, " ");
   const [family = "", given = "", middle = ""] = lines.find((line) => line.name === "N")?.parts ?? [];
   const name = [given, middle, family].filter((part) => part !== "").join(" ");
   return name === "" ? "(no name)" : name;

@@ -1,6 +1,6 @@
 import chardet from "chardet";
-import { decodeUtf, oddities, utfOf } from "../utf.ts";
-import { decodeAs, labelOf } from "./encodings.ts";
+import { decodeUtf, hasFill, oddities, utfOf } from "../utf.ts";
+import { BEFORE_WINDOWS, decodeAs, labelOf } from "./encodings.ts";
 
 const HEAD_BYTES = 4_100;
 const SAMPLE_BYTES = 65_536;
@@ -19,6 +19,7 @@ export function decodeText(bytes: Uint8Array, declared?: string): string | undef
     const text = decodeAs(bytes, wide);
     if (reads(text)) return text;
   }
+  if (hasFill(bytes)) return undefined;
   // NULs that belong to no wide character are gaps: of a log that was cut off by a crash, of fields of a fixed length.
   const gapless = bytes.includes(0) ? bytes.filter((byte) => byte !== 0) : bytes;
   return readable(decodeNarrow(gapless, declared));
@@ -91,15 +92,33 @@ function detect(sample: Uint8Array, detected: ReturnType<typeof chardet.analyse>
   const [least] = [...(best ? [] : [western]), ...close].toSorted(
     (a, b) => strangeness(a.text) - strangeness(b.text),
   );
-  return least?.encoding ?? western.encoding;
+  const { encoding, text } = least ?? western;
+  return olderThan(text, sample) ?? encoding;
 }
 
-/** Symbols within words, and letters of Icelandic or capitals where no other language has them. */
+/** The encoding of before Windows in which a text is plain that is strange as it is read. */
+function olderThan(text: string, sample: Uint8Array): string | undefined {
+  const strange = strangeness(text);
+  if (strange < 3) return undefined;
+  return BEFORE_WINDOWS.find((older) => strangeness(decodeAs(sample, older)) * 4 < strange);
+}
+
+/**
+ * Beyond ASCII: symbols, quotes and another script within words; letters of Icelandic, and capitals, where no other
+ * language has them.
+ */
+const STRANGE = new RegExp(
+  [
+    String.raw`\p{Ll}(?!\p{ASCII})[^\s\p{L}\p{M}\p{P}\d]|(?!\p{ASCII})[^\s\p{L}\p{M}\p{P}\d]\p{Ll}`,
+    String.raw`\p{L}[‘“”„‚†‡‰§]\p{L}`,
+    String.raw`\p{sc=Latin}[\p{sc=Greek}\p{sc=Cyrillic}]|[\p{sc=Greek}\p{sc=Cyrillic}]\p{sc=Latin}`,
+    String.raw`[þðýÞÐÝ]|(?![a-z][A-Z])\p{Ll}\p{Lu}`,
+  ].join("|"),
+  "gu",
+);
+
 function strangeness(text: string): number {
-  return (
-    text.match(/\p{Ll}[^\s\p{L}\p{M}\p{P}\d]|[^\s\p{L}\p{M}\p{P}\d]\p{Ll}|[þðýÞÐÝ]|\p{Ll}\p{Lu}/gu)?.length ??
-    0
-  );
+  return text.match(STRANGE)?.length ?? 0;
 }
 
 /** Whether bytes above 7F stand in rows, as in the East: Western text has them one by one. */
@@ -156,7 +175,16 @@ function wideWithoutMark(bytes: Uint8Array): string | undefined {
   const zeros: [number, number] = [0, 0];
   for (const [at, byte] of sample.entries()) if (byte === 0) zeros[(at % 2) as 0 | 1] += 1; // one of the two
   const [even, odd] = zeros;
-  if (odd * 20 > sample.length / 2 && even * 20 < odd) return "utf-16le";
-  if (even * 20 > sample.length / 2 && odd * 20 < even) return "utf-16be";
-  return undefined;
+  const encoding = odd > even ? "utf-16le" : "utf-16be";
+  const [many, few] = [Math.max(even, odd), Math.min(even, odd)];
+  if (many * 20 > sample.length / 2 && few * 20 < many) return encoding;
+  return many > few && isEastAsianIn(sample, encoding) ? encoding : undefined;
+}
+
+/** Whether bytes that are not only ASCII are writing of the East, which has no blanks and so hardly a NUL. */
+function isEastAsianIn(sample: Uint8Array, encoding: string): boolean {
+  const text = decodeAs(sample.subarray(0, sample.length - (sample.length % 2)), encoding);
+  const eastern = text.match(/[\p{sc=Hira}\p{sc=Kana}\p{sc=Han}\p{sc=Hangul}\u3000-\u303f\uff00-\uffef]/gu);
+  const high = sample.filter((byte) => byte > 0x7f).length;
+  return oddities(text) === 0 && (eastern?.length ?? 0) * 2 > text.length && high * 10 > sample.length;
 }

@@ -1,3 +1,4 @@
+import { oneLine } from "../../core/words.ts";
 import type { Contents } from "./contents.ts";
 import { listsOf, type ListLevel, stylesOf } from "./docx-styles.ts";
 import { Manuscript } from "./manuscript.ts";
@@ -89,11 +90,11 @@ function bodyReader(written: Manuscript, known: Known): XmlReader {
     endnoteReference: (attributes) => say(`[^${noteName("endnote", valueOf(attributes, "id") ?? "")}]`),
     commentReference: (attributes) => {
       const comment = known.comments.get(valueOf(attributes, "id") ?? "");
-      if (comment !== undefined && comment !== "") say(` [comment: ${comment}]`);
+      if (comment !== undefined && comment !== "") say(` [comment: ${oneLine(comment)}]`);
     },
     docPr: (attributes) => {
       const seen = valueOf(attributes, "descr") ?? "";
-      if (seen.trim() !== "") say(`[picture: ${seen}]`);
+      if (seen.trim() !== "") say(`[picture: ${oneLine(seen)}]`);
     },
     tbl: () => written.tableStart(),
   };

@@ -1,4 +1,5 @@
 import { extname } from "node:path";
+import { endingOf } from "../endings.ts";
 
 // Office documents of before 2007, and others in the same container, by the names of the streams in it.
 const OLE_STREAMS: readonly (readonly [string, string])[] = [
@@ -41,9 +42,18 @@ const NAMES: Readonly<Record<string, string>> = {
   "application/octet-stream": "binary",
 };
 
-/** `mimeType` in a word or two, with the ending of the name where the bytes say nothing. */
-export function formatName(mimeType: string, filename: string | undefined): string {
-  const ending = extname(filename ?? "").toLowerCase();
-  if (mimeType === "application/octet-stream" && /^\.[a-z\d]{1,8}$/.test(ending)) return ending;
-  return NAMES[mimeType] ?? mimeType;
+/** `mimeType` in a word or two, "PSD", with the ending of the name where the bytes say nothing. */
+export function formatName(mimeType: string, filename = ""): string {
+  const named = extname(filename).toLowerCase();
+  if (mimeType === "application/octet-stream" && /^\.[a-z\d]{1,8}$/.test(named)) return named;
+  const ending = endingOf(mimeType).slice(1);
+  return NAMES[mimeType] ?? (ending || mimeType.replace(/^.*\/(x-|vnd\.)?/, "")).toUpperCase();
+}
+
+const SIGNED =
+  /\.(jpe?g|png|gif|webp|bmp|tiff?|heic|avif|pdf|docx|xlsx|pptx|od[tsp]|epub|zip|gz|og[ga]|opus|wav|flac|m4a|mp4|mov|mkv|webm)$/i;
+
+/** Whether a name promises a format that is read, and by whose signature the bytes would have been known. */
+export function promisesSignature(filename: string | undefined): boolean {
+  return SIGNED.test(filename ?? "");
 }

@@ -1,3 +1,4 @@
+import { oneLine } from "../../core/words.ts";
 import { unescapeHtml } from "./html-entities.ts";
 import { Manuscript } from "./manuscript.ts";
 
@@ -101,7 +102,7 @@ export function writeHtml(html: string, written: Manuscript): void {
         return;
       }
       case "img": {
-        const seen = unescapeHtml(attributeOf(attributes, "alt") ?? "").trim();
+        const seen = oneLine(unescapeHtml(attributeOf(attributes, "alt") ?? ""));
         if (seen !== "") written.text(`[picture: ${seen}]`);
         return;
       }

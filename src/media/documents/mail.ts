@@ -29,19 +29,9 @@ export async function mailText(bytes: Uint8Array): Promise<string> {
   return lines.join("\n");
 }
 
-/** Whether text begins as a mail does: headers, and among them those that only mails have. */
-export function isMail(text: string): boolean {
-  const head = text.slice(0, 16_384).replace(/^From [^\n]*\n/, ""); // of a mailbox file
-  const end = /\n\s*\n/.exec(head);
-  const lines = head.slice(0, end?.index ?? head.length).split("\n");
-  // Where the head ends in the middle of a header, the last line may be half of one.
-  if (!lines.every((line) => /^([!-9;-~]+:|[ \t]+\S)/.test(line))) return false;
-  const names = new Set(lines.map((line) => line.split(":")[0]?.toLowerCase()));
-  const sure = ["received", "message-id", "mime-version", "return-path", "date", "subject", "to"];
-  return names.has("from") && sure.filter((name) => names.has(name)).length >= 2;
-}
-
 function addressWords({ name, address, group }: Address): string {
   if (group) return `${name}: ${group.map(addressWords).join(", ")}`;
-  return name === "" || name === address ? (address ?? "") : `${name} <${address ?? ""}>`;
+  const plain = address ?? "";
+  if (name === "" || name === plain) return plain;
+  return plain === "" ? name : `${name} <${plain}>`;
 }

@@ -2,6 +2,7 @@ import type { PDFDocumentProxy, PDFPageProxy } from "unpdf/pdfjs";
 import type { Sharp } from "sharp";
 import type { Still } from "../../core/blocks.ts";
 import type { FileBlobs } from "../../store/blobs.ts";
+import { loadSharp } from "../sharp.ts";
 import { keepStill, STILL_SIDE } from "./stills.ts";
 
 /** A page is drawn from so many pictures: scanners cut pages into strips. */
@@ -43,6 +44,22 @@ export async function drawPages(
     }
   }
   return stills;
+}
+
+const LOOKED_AT = 20;
+// Of a picture that is too large to be decoded only its place is left: a transform.
+const PAINTS = /^(paint|shading|fill|eoFill|stroke|close\w*(Fill|Stroke)|constructPath|show|transform$)/;
+
+/** Whether there is nothing on the first pages, not even a line. */
+export async function isBlank(document: PDFDocumentProxy): Promise<boolean> {
+  const { getResolvedPDFJS } = await import("unpdf");
+  const { OPS } = await getResolvedPDFJS();
+  const paints = new Set(Object.entries(OPS).flatMap(([name, code]) => (PAINTS.test(name) ? [code] : [])));
+  for (let number = 1; number <= Math.min(document.numPages, LOOKED_AT); number += 1) {
+    const { fnArray } = await (await document.getPage(number)).getOperatorList();
+    if (fnArray.some((code) => paints.has(code))) return false;
+  }
+  return true;
 }
 
 async function picturesOf(page: PDFPageProxy): Promise<readonly Placed[]> {
@@ -98,7 +115,7 @@ function isRaster(value: unknown): value is Raster {
 }
 
 async function drawPage(page: PDFPageProxy, pictures: readonly Placed[]): Promise<Sharp | undefined> {
-  const { default: sharp } = await import("sharp");
+  const sharp = await loadSharp();
   const [left = 0, bottom = 0, right = 0, top = 0] = page.view;
   // As fine as its finest picture, and no finer than a model looks at.
   const finest = Math.max(

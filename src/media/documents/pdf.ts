@@ -1,7 +1,8 @@
+import { oneLine } from "../../core/words.ts";
 import type { FileBlobs } from "../../store/blobs.ts";
 import type { MediaLimits } from "../limits.ts";
-import { BROKEN, type Contents, NO_TEXT, PASSWORD, type Unread } from "./contents.ts";
-import { drawPages } from "./pdf-scan.ts";
+import { BROKEN, type Contents, EMPTY, NO_TEXT, PASSWORD, type Unread } from "./contents.ts";
+import { drawPages, isBlank } from "./pdf-scan.ts";
 import type { PDFDocumentProxy, PDFPageProxy } from "unpdf/pdfjs";
 
 /** A book has hundreds of pages; what has more is told to have been cut. */
@@ -72,7 +73,7 @@ async function contentsOf(
   const scanned = blank.length === pages.length;
   if (scanned && damaged) return BROKEN;
   const stills = sees && blank.length > 0 ? await drawPages(document, blank, mostStills, blobs) : [];
-  if (scanned && stills.length === 0) return NO_TEXT;
+  if (scanned && stills.length === 0) return (await isBlank(document)) ? EMPTY : NO_TEXT;
   const drawn = new Set(stills.map(({ label }) => label));
   const count = `${document.numPages} ${document.numPages === 1 ? "page" : "pages"}`;
   const notes = [
@@ -135,8 +136,4 @@ async function annotationsOf(page: PDFPageProxy): Promise<readonly string[]> {
     if (subtype === "Link" || typeof comment !== "string" || comment.trim() === "") return [];
     return [`[comment: ${oneLine(comment)}]`];
   });
-}
-
-function oneLine(text: string): string {
-  return text.replaceAll(/\s+/g, " ").trim();
 }

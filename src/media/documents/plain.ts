@@ -3,7 +3,8 @@ import { contactsText } from "./contacts.ts";
 import type { Contents } from "./contents.ts";
 import { decodeText } from "./decode.ts";
 import { htmlText } from "./html.ts";
-import { isMail, mailText } from "./mail.ts";
+import { isMail } from "../text-types.ts";
+import { mailText } from "./mail.ts";
 import { rtfText } from "./rtf.ts";
 
 /** What is text to the eye: itself, or what its markup says. Undefined where the bytes are no text at all. */
@@ -22,7 +23,10 @@ export async function readText(
     return { text: htmlText(text), mimeType: "text/html" };
   }
   // Each part of a mail has an encoding of its own.
-  if (isMail(text)) return { text: await mailText(bytes), mimeType: "message/rfc822" };
+  if (isMail(text.slice(0, 16_384))) {
+    const mail = await mailText(bytes).catch(() => text); // what is nested too deep can be read as it stands
+    return { text: mail, mimeType: "message/rfc822" };
+  }
   return mimeType === "application/octet-stream" ? { text, mimeType: "text/plain" } : { text };
 }
 

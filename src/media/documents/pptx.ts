@@ -1,3 +1,4 @@
+import { oneLine } from "../../core/words.ts";
 import type { Contents } from "./contents.ts";
 import { Manuscript } from "./manuscript.ts";
 import { type Relation, relationsOf, targetOf } from "./relations.ts";
@@ -72,7 +73,7 @@ async function readSlide(
         const seen = valueOf(attributes, "descr") ?? "";
         if (seen.trim() === "") return;
         written.paragraph();
-        written.exact(`[picture: ${seen}]`);
+        written.exact(`[picture: ${oneLine(seen)}]`);
       }
     },
     close: (name) => {
@@ -124,7 +125,7 @@ async function commentsOf(zip: Zip, part: string | undefined): Promise<readonly 
     close: (name) => {
       if (name === "text" || name === "t") inText = false;
       if (name !== "cm" && name !== "reply") return;
-      const text = words.join("").replaceAll(/\s+/g, " ").trim();
+      const text = oneLine(words.join(""));
       if (text !== "") found.push(`[comment: ${text}]`);
       words = [];
     },

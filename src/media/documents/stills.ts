@@ -1,6 +1,7 @@
 import type { Sharp } from "sharp";
 import type { Still } from "../../core/blocks.ts";
 import type { FileBlobs } from "../../store/blobs.ts";
+import { loadSharp } from "../sharp.ts";
 
 /** Providers scale what is longer down to about this themselves. */
 export const STILL_SIDE = 2_048;
@@ -12,7 +13,7 @@ export async function stillOf(
   mostPixels: number,
   blobs: FileBlobs,
 ): Promise<Still | undefined> {
-  const { default: sharp } = await import("sharp");
+  const sharp = await loadSharp();
   try {
     const image = sharp(bytes, { limitInputPixels: mostPixels })
       .autoOrient()

@@ -1,3 +1,4 @@
+import { oneLine } from "../../core/words.ts";
 import type { Contents } from "./contents.ts";
 import { Manuscript } from "./manuscript.ts";
 import { type Relation, relationsOf, targetOf } from "./relations.ts";
@@ -156,7 +157,7 @@ async function commentsOf(zip: Zip, sheet: string): Promise<readonly string[]> {
     close: (name) => {
       if (name === "t") inText = false;
       else if (name === "comment" && words.trim() !== "")
-        found.push(`[comment on ${at}: ${words.replaceAll(/\s+/g, " ").trim()}]`);
+        found.push(`[comment on ${oneLine(at)}: ${oneLine(words)}]`);
     },
     text: (text) => {
       if (inText) words += text;

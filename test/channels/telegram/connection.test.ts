@@ -78,6 +78,16 @@ describe("fetch", () => {
     expect(bot.emulator.calls.map(({ method }) => method)).not.toContain("getFile");
   });
 
+  it("hands out the small picture of a video that is too large itself", async () => {
+    const bot = await setUp();
+    const thumbnail = Buffer.from("a small picture");
+    bot.mira.sendVideo(Buffer.from("x"), { declaredBytes: 47_000_000, thumbnail });
+    await bot.host.whenAccepted(1);
+    const [event] = bot.host.accepted;
+    const [part] = event?.type === "message" ? event.content : [];
+    expect(await get(bot, (part?.type === "unfetched" && part.thumbnail) || "none")).toEqual(thumbnail);
+  });
+
   it("says the same of a file whose size nobody declared", async () => {
     const bot = await setUp();
     const [fileId = ""] = (await sentBy(bot, Buffer.from("x"), 47_000_000)).split("#");

@@ -279,6 +279,16 @@ describe("a message", () => {
     ]);
   });
 
+  it("names the small picture that Telegram has of a video, not the cover of a song", () => {
+    const thumbnail = { file_id: "small", file_unique_id: "s", file_size: 9_000, width: 320, height: 180 };
+    const file = { file_id: "large", file_unique_id: "l", duration: 3, thumbnail };
+    expect(said({ video_note: { ...file, length: 240 } })).toMatchObject([
+      { ref: "large", thumbnail: "small" },
+    ]);
+    expect(said({ document: { ...file, mime_type: "video/mp4" } })).toMatchObject([{ thumbnail: "small" }]);
+    expect(said({ audio: file })?.[0]).not.toHaveProperty("thumbnail");
+  });
+
   it.each([
     ["someone writing as a channel", { sender_chat: CHANNEL, from: bot(136817688) }, CHANNEL.title],
     ["a post forwarded by itself", { sender_chat: CHANNEL, is_automatic_forward: true }, undefined],

@@ -115,6 +115,7 @@ describe("links", () => {
     ["[a](https://b.de\\c)", "a (https://b.de\\c)"],
     ["[a](https://b.c/)", "a (https://b.c/)"],
     ["[](https://a.de/x)", "https://a.de/x"],
+    [`[a](https://b.de/${"c".repeat(5_000)})`, `a (https://b.de/${"c".repeat(5_000)})`],
     ["![x](data:image/png;base64,AAAA)", "x"],
     ["www.example.com and a@example.com", "www.example.com and a@example.com"],
   ])("that Telegram would refuse are written out: %s", (markdown, text) => {

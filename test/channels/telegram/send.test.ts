@@ -249,6 +249,9 @@ describe("what Telegram says no to", () => {
     [bad("IMAGE_PROCESS_FAILED"), "send.refused", { stepDown: "document" }],
     [bad("VOICE_MESSAGES_FORBIDDEN"), "send.refused", { stepDown: "document" }],
     [bad("can't use the media of the specified type in the album"), "send.refused", { stepDown: "document" }],
+    [bad("VIDEO_CONTENT_TYPE_INVALID"), "send.refused", { stepDown: "document" }],
+    [bad("MEDIA_INVALID"), "send.refused", { stepDown: "document" }],
+    [bad("message caption is too long"), "send.refused", {}],
     [bad("message is too long"), "send.refused", { stepDown: undefined as never }],
     [bad("message thread not found"), "send.refused", { stepDown: undefined as never }],
     [

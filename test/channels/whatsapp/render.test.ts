@@ -90,6 +90,18 @@ describe("a long answer on WhatsApp", () => {
     expect(pieces.map((piece) => inSigns(piece)).join("\n\n")).toBe(inSigns(rendered));
   });
 
+  it("is cut in few pieces where every sign takes blanks", () => {
+    const rendered = render(parseMarkdown("\\*\\*a \\*".repeat(1_000)));
+    const pieces = splitRendered(rendered, 3_900, (piece) => inSigns(piece).length);
+    expect(pieces.length).toBeLessThan(6);
+    expect(
+      pieces
+        .map(({ text }) => text)
+        .join("")
+        .replaceAll(" ", ""),
+    ).toBe(rendered.text.replaceAll(" ", ""));
+  });
+
   it("keeps a block of code a block in each piece", () => {
     const lines = Array.from({ length: 100 }, (_, n) => `${" ".repeat(n % 3)}line ${n}`);
     const rendered = render(parseMarkdown(`\`\`\`py\n${lines.join("\n")}\n\`\`\``));

@@ -1,4 +1,4 @@
-import type { Chat, Message, Update, User } from "grammy/types";
+import type { Chat, Message, PhotoSize, Update, User } from "grammy/types";
 import { botUser, type Account, type ChatState } from "./account.ts";
 import { imageSize } from "./files.ts";
 import { foundEntities } from "./found-entities.ts";
@@ -24,6 +24,8 @@ export type PersonFile = Extra & {
   readonly mediaGroupId?: string;
   /** A size to declare that is not the true one: for files that are too big, without the bytes. */
   readonly declaredBytes?: number;
+  /** The small JPEG that Telegram makes of a video. */
+  readonly thumbnail?: Uint8Array;
 };
 
 export type StickerOf = {
@@ -201,6 +203,7 @@ export class Voice {
       mimeType: _m,
       duration: _d,
       declaredBytes: _b,
+      thumbnail: _t,
       mediaGroupId,
       ...extra
     } = options;
@@ -255,7 +258,14 @@ export class Voice {
       file_size: file.size,
       ...(file.fileName !== undefined && { file_name: file.fileName }),
       ...(file.mimeType !== undefined && { mime_type: file.mimeType }),
+      ...(options.thumbnail !== undefined && { thumbnail: this.#thumbnail(options.thumbnail) }),
     };
+  }
+
+  #thumbnail(bytes: Uint8Array): PhotoSize {
+    const file = this.#account.files.add({ bytes, folder: "thumbnails", extension: "jpg" });
+    const size = imageSize(file.bytes) ?? { width: 320, height: 240 };
+    return { file_id: file.fileId, file_unique_id: file.uniqueId, file_size: file.size, ...size };
   }
 
   #membership(before: "member" | "kicked", after: "member" | "kicked"): void {
