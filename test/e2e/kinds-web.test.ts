@@ -269,10 +269,8 @@ describe("an answer in the web chat shows", () => {
     );
     expect(html.map((each) => each.replaceAll(/<button.*?<\/button>/g, ""))).toEqual([
       expect.stringMatching(
-        /^<h1>Birds<\/h1>\n<p><strong>Bold<\/strong> and .*<\/p>\n<div class="table-scroll".*<td class="align-right">38<\/td>.*<pre.*><code class="language-js">let a = "&lt;b&gt;";<\/code><\/pre>/s,
+        /^<h1>Birds<\/h1>\n<p><strong>Bold<\/strong> and .*<\/p>\n<div class="table-scroll".*<td class="align-right">38<\/td>.*<pre.*><code class="language-js">let a = "&lt;b&gt;";<\/code><\/pre>.*<p>Theirs \[passwd: not a file that may be sent\]<\/p>\n<p>That was answer/s,
       ),
-      "<p>Theirs [passwd: not a file that may be sent]</p>",
-      expect.stringContaining("That was answer"),
     ]);
     expect(media).toEqual([]);
   });
