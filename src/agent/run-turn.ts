@@ -2,8 +2,8 @@ import { setMaxListeners } from "node:events";
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { AgentAnswer, AgentTurn, Blobs } from "../core/agent.ts";
 import { GatewayError } from "../core/errors.ts";
+import { askGraph } from "./ask-graph.ts";
 import type { BuiltAgent } from "./build.ts";
-import { asStandardBlocks } from "./graph-message.ts";
 import type { ThreadGraph } from "./graph.ts";
 import { missingResults } from "./harness/repair.ts";
 import { humanMessage, perchContent } from "./messages.ts";
@@ -26,23 +26,31 @@ export async function runTurn(
   // LangGraph leaves a listener for each step; the signal lives as long as the turn.
   setMaxListeners(0, signal);
   try {
-    const before = messagesOf((await graph.getState(config)).values);
+    const stands = async () => messagesOf((await graph.getState(config)).values);
+    const before = await stands();
     const earlier = before.findLast((message) => isCopy(message, turn.messageId));
     const answered = earlier?.id === undefined ? undefined : answerTo(earlier.id, before);
     if (answered) return { markdown: answered, replayed: true, refused: refusedOf(earlier) };
 
     const id = idFor(turn.messageId, before);
-    const human =
-      turn.agent.graph === undefined
-        ? humanMessage(id, turn, files)
-        : await asStandardBlocks(id, turn, { blobs, senses });
-    // A run that was cut off may have left calls without results, which no provider takes.
-    const input = { messages: [...missingResults(before), human] };
     // One checkpoint at the end of the turn; what a crash loses is run again from the inbox.
     const options = { ...config, signal, recursionLimit: STEPS, durability: "exit" };
-    const after = turn.onText
-      ? await streamed(graph, input, options, turn.onText)
-      : messagesOf(await graph.invoke(input, options));
+    const run = async (there: readonly BaseMessage[], messages: readonly BaseMessage[]) => {
+      // A run that was cut off may have left calls without results, which no provider takes.
+      const input = { messages: [...missingResults(there), ...messages] };
+      return turn.onText
+        ? await streamed(graph, input, options, turn.onText)
+        : messagesOf(await graph.invoke(input, options));
+    };
+    const after =
+      turn.agent.graph === undefined
+        ? await run(before, [humanMessage(id, turn, files)])
+        : await askGraph(
+            id,
+            turn,
+            { blobs, senses },
+            { messages: stands, run: async (input) => run(await stands(), input) },
+          );
     signal.throwIfAborted();
     const markdown = answerTo(id, after);
     const asked = after.find((message) => message.id === id);

@@ -30,8 +30,13 @@ export function nameOf({ type, filename }: MediaBlock): string {
   return filename ?? `the ${type}`;
 }
 
+/** Of the line, for each word: what has no blanks is no word. */
+const WORD_CHARACTERS = 20;
+
 /** The first `count` words in one line, with an ellipsis where something was left out. */
 export function firstWords(text: string, count: number): string {
   const words = text.trim().split(/\s+/);
-  return words.length > count ? `${words.slice(0, count).join(" ")} …` : words.join(" ");
+  const first = words.slice(0, count).join(" ");
+  const shown = first.slice(0, count * WORD_CHARACTERS).toWellFormed();
+  return words.length > count || shown.length < first.length ? `${shown} …` : shown;
 }

@@ -39,20 +39,35 @@ export function check<T>(
   };
 }
 
-/** The keys that a schema knows at a path of its own. */
-export function keysAt(schema: SettingsSchema<unknown>, path: Path): readonly string[] {
+/**
+ * The keys that a schema knows at a path of its own; where it has several forms, those of the forms that `written`,
+ * which says what stands under a key there, can be.
+ */
+export function keysAt(
+  schema: SettingsSchema<unknown>,
+  path: Path,
+  written: (key: string) => string | undefined = () => undefined,
+): readonly string[] {
   let at: JsonSchema | undefined = toJsonSchema(schema);
   for (const step of path) {
     const other: JsonSchema | undefined = typeof step === "number" ? at?.items : at?.additionalProperties;
     at = at?.properties?.[step] ?? other;
   }
-  return Object.keys(at?.properties ?? {});
+  const forms = [at ?? {}, ...(at?.oneOf ?? [])];
+  const possible = forms.filter(({ properties = {} }) =>
+    Object.entries(properties).every(
+      ([key, { const: fixed }]) => fixed === undefined || fixed === (written(key) ?? fixed),
+    ),
+  );
+  return [...new Set(possible.flatMap(({ properties = {} }) => Object.keys(properties)))];
 }
 
 export type JsonSchema = {
   readonly properties?: Readonly<Record<string, JsonSchema>>;
   readonly additionalProperties?: JsonSchema;
   readonly items?: JsonSchema;
+  readonly oneOf?: readonly JsonSchema[];
+  readonly const?: unknown;
   readonly required?: readonly string[];
 };
 
@@ -108,7 +123,8 @@ function issueFaults(
   // zod's issues carry what SettingsIssue leaves out; each field is looked at for its own code alone.
   const detail = issue as z.core.$ZodIssue;
   if (detail.code === "unrecognized_keys") {
-    const known = [...keysAt(schema, path), ...(path.length === 0 ? beside : [])];
+    const forms = keysAt(schema, path, (key) => source.text([...full, key]));
+    const known = [...forms, ...(path.length === 0 ? beside : [])];
     return detail.keys
       .filter((key) => !source.spoiledUnder([...full, key]) || source.unsetUnder([...full, key]).length > 0)
       .map((key) => source.fault([...full, key], "unknown key", suggestion(key, known)));

@@ -174,27 +174,31 @@ export const agentSchema = z.strictObject({
   graph: z.string().min(1).exactOptional(),
   assets: z.string().min(1).exactOptional(),
   transcriber: z
-    .discriminatedUnion("use", [
-      z.strictObject({
-        use: z.literal("openai"),
-        model: z.string().min(1).default("whisper-1"),
-        baseUrl: z.url({ protocol: /^https?$/ }).default("https://api.openai.com/v1"),
-        apiKey: z.string().min(1).exactOptional(),
-        language: z
-          .string()
-          .regex(/^[a-z]{2}$/, "a language is two letters; Write one such as de")
-          .exactOptional(),
-      }),
-      z.strictObject({
-        use: z.literal("command"),
-        command: z
-          .tuple([z.string().min(1)], z.string())
-          .refine(
-            (words) => words.some((word) => word.includes("{file}")),
-            'a command has to be told where the sound is; Put "{file}" among its arguments',
-          ),
-      }),
-    ])
+    .discriminatedUnion(
+      "use",
+      [
+        z.strictObject({
+          use: z.literal("openai"),
+          model: z.string().min(1).default("whisper-1"),
+          baseUrl: z.url({ protocol: /^https?$/ }).default("https://api.openai.com/v1"),
+          apiKey: z.string().min(1).exactOptional(),
+          language: z
+            .string()
+            .regex(/^[a-z]{2}$/, "a language is two letters; Write one such as de")
+            .exactOptional(),
+        }),
+        z.strictObject({
+          use: z.literal("command"),
+          command: z
+            .tuple([z.string().min(1)], z.string())
+            .refine(
+              (words) => words.some((word) => word.includes("{file}")),
+              'a command has to be told where the sound is; Put "{file}" among its arguments',
+            ),
+        }),
+      ],
+      { error: "a transcriber is a server or a program; Write use: openai, or use: command" },
+    )
     .exactOptional(),
   files: z.boolean().default(true),
   // Over our own table of models.

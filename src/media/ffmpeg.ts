@@ -8,6 +8,7 @@ const CAREFUL = [
   "-nostdin -hide_banner -nostats -threads 1 -filter_threads 1",
   `-protocol_whitelist file -format_whitelist ${FORMATS}`,
   "-max_pixels 16777216", // 4,096 a side
+  "-max_alloc 134217728", // at once: a picture of that size takes 100 MB, and sound that says a wrong rate a gigabyte
 ].flatMap((options) => options.split(" "));
 
 export type FfmpegRun = {

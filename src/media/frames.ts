@@ -29,7 +29,7 @@ export type Frames =
   | { readonly is: "broken" };
 
 const LONGEST_SIDE = 4_096;
-const CPU_SECONDS = 10;
+const CPU_SECONDS = 10; // of decoding, in all
 const MOST_STILLS = 64;
 const STILLS_BYTES = 4_000_000;
 /** Half a frame a second; longer videos are gone through in larger steps, the shortest have a middle. */
@@ -48,9 +48,12 @@ export async function takeFrames(job: FramesJob, blobs: FileBlobs): Promise<Fram
   if (!job.stills) return { ...known, stills: [] };
   const step = stepOf(seconds);
   const long = step > STEP_SECONDS;
+  const of = { step, seconds };
   // Only key frames of a long one: there is no time for more.
-  const quick = long ? await sample(job.ffmpeg, path, { step, seconds }, ["-skip_frame", "nokey"]) : [];
-  const taken = quick.length >= FEW ? quick : await sample(job.ffmpeg, path, { step, seconds }, []);
+  const quick = long ? await sample(job.ffmpeg, path, of, CPU_SECONDS, ["-skip_frame", "nokey"]) : NONE;
+  const left = CPU_SECONDS - Math.ceil(quick.cpuSeconds);
+  const { taken } =
+    quick.taken.length >= FEW || left < 1 ? quick : await sample(job.ffmpeg, path, of, left, []);
   if (taken.length === 0) return sound ? { ...known, stills: [] } : { is: "broken" };
   const stills: Still[] = [];
   for (const { at, jpeg, ...size } of taken) {
@@ -72,23 +75,29 @@ type Taken = {
   readonly height: number;
 };
 
+type Sample = { readonly taken: readonly Taken[]; readonly cpuSeconds: number };
+
+const NONE: Sample = { taken: [], cpuSeconds: 0 };
+
 async function sample(
   program: string,
   path: string,
   { step, seconds }: { readonly step: number; readonly seconds: number | undefined },
+  cpuSeconds: number,
   input: readonly string[],
-): Promise<readonly Taken[]> {
+): Promise<Sample> {
   // What ffmpeg says of the pictures and the pictures themselves come by ways of their own, each in order.
   const times: number[] = [];
   const jpegs: (Omit<Taken, "at"> | undefined)[] = [];
   const reader = new PpmReader();
-  const room = { bytes: STILLS_BYTES, rung: 0 };
+  const room = { bytes: STILLS_BYTES, size: 0 };
   let left = seconds === undefined ? MOST_STILLS : Math.min(MOST_STILLS, Math.ceil(seconds / step) + 1);
+  let used = cpuSeconds; // one that was ended may not say what it has used
   await ffmpeg({
     program,
     path,
-    input,
-    cpuSeconds: CPU_SECONDS,
+    input: ["-benchmark", ...input],
+    cpuSeconds,
     output: [
       ...`-map 0:V:0 -frames:v ${MOST_STILLS} -r 1 -c:v ppm -f image2pipe -vf`.split(" "),
       // What is chosen is counted in whole seconds behind, so that every version of ffmpeg puts out each just once.
@@ -97,6 +106,8 @@ async function sample(
     told(line) {
       const at = /^\[\w*showinfo\w* @ \S+\] n: *\d+ .*?\bpts_time:(-?[\d.]+)/.exec(line);
       if (at) times.push(Math.max(0, Number(at[1])));
+      const bench = /^bench: utime=([\d.]+)s stime=([\d.]+)s/.exec(line);
+      if (bench) used = Number(bench[1]) + Number(bench[2]);
     },
     async take(chunk) {
       for (const picture of reader.push(chunk)) {
@@ -106,39 +117,35 @@ async function sample(
       return true;
     },
   });
-  return jpegs.flatMap((jpeg, index) => {
+  const taken = jpegs.flatMap((jpeg, index) => {
     const at = times[index];
     return jpeg === undefined || at === undefined ? [] : [{ ...jpeg, at }];
   });
+  return { taken, cpuSeconds: used };
 }
 
-/** Side and JPEG quality of a picture, from the usual to the least that shows anything. */
-const RUNGS = [
-  { side: 1_920, quality: 85 },
-  { side: 1_280, quality: 80 },
-  { side: 960, quality: 75 },
-  { side: 640, quality: 70 },
-  { side: 480, quality: 55 },
-] as const;
+const QUALITY = 85;
+/** The longest side of a picture, from the usual to the least that shows anything. */
+const SIDES = [1_920, 1_280, 960, 640, 480, 320] as const;
 
 /** A JPEG in its share of the room; undefined where even the smallest is larger. */
 async function fitted(
   { data, width, height }: RawPicture,
-  room: { bytes: number; rung: number },
+  room: { bytes: number; size: number },
   left: number,
 ): Promise<Omit<Taken, "at"> | undefined> {
   const { default: sharp } = await import("sharp");
-  for (; room.rung < RUNGS.length; room.rung += 1) {
-    const { side, quality } = RUNGS[room.rung] as (typeof RUNGS)[number]; // within the list
+  for (; room.size < SIDES.length; room.size += 1) {
+    const side = SIDES[room.size] as number; // within the list
     const made = await sharp(data, { raw: { width, height, channels: 3 } })
       .resize({ width: side, height: side, fit: "inside", withoutEnlargement: true })
-      .jpeg({ quality })
+      .jpeg({ quality: QUALITY })
       .toBuffer({ resolveWithObject: true });
     if (made.data.length > room.bytes / left) continue;
     room.bytes -= made.data.length;
     return { jpeg: made.data, width: made.info.width, height: made.info.height };
   }
-  room.rung = RUNGS.length - 1;
+  room.size = SIDES.length - 1;
   return undefined;
 }
 

@@ -1,6 +1,5 @@
 import type { MediaKind, Unfetched } from "../core/blocks.ts";
 import { GatewayError, hasCode, systemCode } from "../core/errors.ts";
-import { bytesWords } from "../core/words.ts";
 import { fetchInto } from "./fetch.ts";
 import { NotNow } from "./lanes.ts";
 import type { MediaLimits } from "./limits.ts";
@@ -8,7 +7,7 @@ import { safeName } from "../core/names.ts";
 import { withPreview } from "./preview.ts";
 import type { Reading } from "./reading.ts";
 import { sniff } from "./sniff.ts";
-import { type Fetched, type Taken, unusable } from "./taken.ts";
+import { type Fetched, type Taken, tooLarge, unusable } from "./taken.ts";
 import { isTextType } from "./text-types.ts";
 import { takeAudio, tooLong } from "./voice.ts";
 import { takeVideo } from "./video.ts";
@@ -29,7 +28,7 @@ async function takeItself(unfetched: Unfetched, by: Reading, signal: AbortSignal
   const called = name ?? `the ${declared.label ?? kind}`;
   // What is declared is believed where it is against the file: it then need not be fetched.
   if ((declared.bytes ?? 0) > capOf(kind, by.limits))
-    return tooLarge(called, kind, declared.bytes, by.limits);
+    return tooLarge(called, declared.bytes, capOf(kind, by.limits));
   if (kind === "audio" && (declared.durationSeconds ?? 0) > by.limits.audioSeconds)
     return tooLong(called, declared.durationSeconds, by.limits.audioSeconds);
   let fetched: Fetched | undefined;
@@ -51,7 +50,7 @@ async function takeItself(unfetched: Unfetched, by: Reading, signal: AbortSignal
       called,
       ...(declared.durationSeconds === undefined ? {} : { durationSeconds: declared.durationSeconds }),
     };
-    if (written.bytes > capOf(is, by.limits)) return tooLarge(called, is, written.bytes, by.limits);
+    if (written.bytes > capOf(is, by.limits)) return tooLarge(called, written.bytes, capOf(is, by.limits));
     // Text in the place of a picture, or a page in the place of a sound, is what a server says instead of it. Other text
     // is a file whose ending has two meanings: TypeScript goes by the name of a video.
     if (
@@ -65,7 +64,7 @@ async function takeItself(unfetched: Unfetched, by: Reading, signal: AbortSignal
     return taken.notice ? taken : { original: fetched.file, ...taken };
   } catch (error) {
     if (signal.aborted || error instanceof NotNow) throw error;
-    if (hasCode(error, "media.too_large")) return tooLarge(called, kind, declared.bytes, by.limits);
+    if (hasCode(error, "media.too_large")) return tooLarge(called, declared.bytes, capOf(kind, by.limits));
     if (hasCode(error, "media.too_slow"))
       return unusable(called, "unreadable", "media.too_slow", { seconds: by.limits.workSeconds });
     // The disk's fault is not the file's: it can be sent again.
@@ -78,12 +77,6 @@ async function takeItself(unfetched: Unfetched, by: Reading, signal: AbortSignal
     if (!hasCode(error, "media.unreadable")) by.log.error({ err: error }, "an attachment could not be read");
     return unusable(called, "unreadable", "media.broken");
   }
-}
-
-function tooLarge(called: string, kind: MediaKind, bytes: number | undefined, limits: MediaLimits): Taken {
-  const cap = capOf(kind, limits);
-  const size = bytes !== undefined && bytes > cap ? bytesWords(bytes) : `over ${bytesWords(cap)}`;
-  return unusable(called, "too_large", "media.too_large", { size, limit: bytesWords(cap) });
 }
 
 function understand(kind: MediaKind, fetched: Fetched, by: Reading, signal: AbortSignal): Promise<Taken> {

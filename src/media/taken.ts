@@ -1,5 +1,6 @@
 import type { AttachmentOutcome, BlobRef, ContentBlock, MediaBlock } from "../core/blocks.ts";
 import { type Notice, say, type SentenceKey } from "../core/sentences.ts";
+import { bytesWords } from "../core/words.ts";
 
 /** What one attachment became: blocks for the model, its one outcome, and what the person is told where it is no use. */
 export type Taken = {
@@ -42,6 +43,15 @@ export function unusable(
     outcome,
     notice: { key, values: { ...values, name } },
   };
+}
+
+/** What has more bytes than are taken; `bytes` as far as it is known. */
+export function tooLarge(called: string, bytes: number | undefined, mostBytes: number): Taken {
+  const limit = bytesWords(mostBytes);
+  const told = bytes !== undefined && bytes > mostBytes ? bytesWords(bytes) : limit;
+  // A byte too many is "20 MB" as well.
+  const size = told === limit ? `over ${limit}` : told;
+  return unusable(called, "too_large", "media.too_large", { size, limit });
 }
 
 /** An attachment that is no use here, but whole: it is named for the model as well, and kept where file tools find it. */

@@ -1,9 +1,9 @@
 import type { MediaBlock } from "../core/blocks.ts";
-import { bytesWords, durationWords } from "../core/words.ts";
+import { durationWords } from "../core/words.ts";
 import type { Frames } from "./frames.ts";
 import { type Decoded, hear, transcriptOf, withDecoded } from "./listen.ts";
 import type { Reading } from "./reading.ts";
-import { type Fetched, setAside, type Taken, unusable } from "./taken.ts";
+import { type Fetched, setAside, type Taken, tooLarge, unusable } from "./taken.ts";
 import { takeAudio } from "./voice.ts";
 
 /** Larger ones are not opened, whatever the settings let in. */
@@ -16,10 +16,7 @@ export async function takeVideo(fetched: Fetched, by: Reading, signal: AbortSign
   const timed = declared === undefined ? {} : { durationSeconds: declared };
   const asItCame: MediaBlock = { type: "video", ...file, ...timed };
   if (ffmpeg === undefined) return setAside(called, "unsupported", "media.video_unsupported", {}, asItCame);
-  if (file.bytes > LARGEST_BYTES) {
-    const values = { size: bytesWords(file.bytes), limit: bytesWords(LARGEST_BYTES) };
-    return unusable(called, "too_large", "media.too_large", values);
-  }
+  if (file.bytes > LARGEST_BYTES) return tooLarge(called, file.bytes, LARGEST_BYTES);
   const frames = await by.workshop.run("frames", { file, ffmpeg, stills: by.senses.images }, signal);
   switch (frames.is) {
     case "broken":

@@ -31,9 +31,10 @@ export async function takeAudio(fetched: Fetched, by: Reading, signal: AbortSign
 
 /** Longer than what is listened to, as far as that is known. */
 export function tooLong(called: string, seconds: number | undefined, limit: number): Taken {
-  const known = seconds !== undefined && seconds > limit;
-  const length = known ? durationWords(seconds) : `over ${durationWords(limit)}`;
-  return unusable(called, "too_large", "media.voice_too_long", { length, limit: durationWords(limit) });
+  const most = durationWords(limit);
+  const told = seconds !== undefined && seconds > limit ? durationWords(seconds) : most;
+  const length = told === most ? `over ${most}` : told;
+  return unusable(called, "too_large", "media.voice_too_long", { length, limit: most });
 }
 
 async function written(

@@ -12,13 +12,16 @@ const IMAGE = new RegExp(
 );
 // What follows a picture that is all the words of a link.
 const LINK_END = /^\](?:\((?:[^()]|\([^()]*\)?)*\)?)?/;
+// "[chart]: <a.p" or "[chart]: a.png 'tit" at the end: what a reference is defined as, which is no text once it is whole.
+const HALF_DEFINITION =
+  /(?:^|\n)[ \t>]*\[[^[\]\n]{1,200}\]:\s*(?:<[^<>\n]*|\S+\s+(?:"[^"\n]*|'[^'\n]*|\([^()\n]*))$/;
 
 /**
  * An answer that is still being written, as it is shown meanwhile: without the media that it refers to, which come with
  * the answer, and without a reference of which only half is there. Code and pictures of the net stay.
  */
 export function draftOf(markdown: string): string {
-  if (!markdown.includes("![")) return markdown;
+  if (!markdown.includes("![") && !markdown.includes("]:")) return markdown;
   const masked = mask(markdown, codeIn(markdown));
   let shown = "";
   let at = 0;
@@ -34,7 +37,7 @@ export function draftOf(markdown: string): string {
     // A line that was a picture alone is gone with it.
     if (shown === "" || shown.endsWith("\n")) at += /^[ \t]*\n*/.exec(markdown.slice(at))?.[0].length ?? 0;
   }
-  return shown + markdown.slice(at);
+  return shown + markdown.slice(at, Math.max(at, HALF_DEFINITION.exec(masked)?.index ?? markdown.length));
 }
 
 /** The text with code written over, at the same length. */

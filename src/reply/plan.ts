@@ -67,10 +67,10 @@ export async function planReply(markdown: string, by: PlanFor): Promise<readonly
       if (!asDocument) pieces.addText(part.tree);
       continue;
     }
+    if (++count === MOST_MEDIA + 1)
+      by.log.warn({ most: MOST_MEDIA }, "further files of an answer are left out");
     const loaded =
-      ++count > MOST_MEDIA
-        ? leftOutFor(part.path, "too many files in one answer")
-        : await load(part.path, by);
+      count > MOST_MEDIA ? leftOutFor(part.path, "too many files in one answer") : await load(part.path, by);
     if (loaded === undefined) pieces.addText(linkTo(part));
     else if (typeof loaded === "string") pieces.addText(plainTree(`${part.alt} ${loaded}`.trim()));
     else pieces.addMedia(loaded, part.alt === "" ? undefined : channel.render(plainTree(part.alt)));

@@ -59,6 +59,22 @@ describe("the demo agent", () => {
     ]);
   });
 
+  it("tells no more than the beginning of a text without blanks", async () => {
+    const { blobs, say } = bench();
+    const blob = await blobs.put(Buffer.from("a".repeat(100_000)));
+    const answer = await say(agent, "1", [
+      {
+        type: "file",
+        mimeType: "text/plain",
+        blob,
+        bytes: 100_000,
+        extract: { as: "text", blob, bytes: 100_000 },
+      },
+    ]);
+    expect(answer).toContain("its text begins “aaaa");
+    expect(answer.length).toBeLessThan(1_000);
+  });
+
   it("tells what it remembers of the chat", async () => {
     const { say } = bench();
     expect(await say(agent, "1", "hello")).toContain("This is the first message of yours that I remember");

@@ -62,6 +62,42 @@ describe("a graph that an operator brings", () => {
     expect(answer).toBe("1: [image, image/png, 3 bytes: you are not shown its contents]");
   });
 
+  it("whose model refuses a medium is run again with words for it, which is told once", async () => {
+    const { blobs, runner } = bench();
+    const agent = graph("refuses");
+    const run = (id: string, said: Parameters<typeof turn>[2]) =>
+      runner.run(turn(agent, id, said), new AbortController().signal);
+    const photo = { type: "image", mimeType: "image/png", filename: "cat.png" } as const;
+    const bad = await medium(blobs, photo, { bytes: "BAD" });
+    const good = await medium(blobs, { ...photo, filename: "dog.png" }, { bytes: "GOOD" });
+
+    expect(await run("1", [good])).toEqual({ markdown: "1 shown of 1", replayed: false, refused: [] });
+    expect(await run("2", [bad, { type: "text", text: "who is it?" }])).toEqual({
+      markdown: "1 shown of 3",
+      replayed: false,
+      refused: ["cat.png"],
+    });
+    expect(await run("3", "and now?")).toEqual({ markdown: "1 shown of 5", replayed: false, refused: [] });
+  });
+
+  it("whose model refuses what it took before goes on without any media of the thread", async () => {
+    const { blobs, say } = bench();
+    const agent = graph("refuses");
+    const media = await Promise.all(
+      ["ONE", "TWO"].map((bytes) => medium(blobs, { type: "image", mimeType: "image/png" }, { bytes })),
+    );
+    await say(agent, "1", media);
+    expect(await say(agent, "2", "no pictures any more")).toBe("0 shown of 3");
+    expect(await say(agent, "3", "and now?")).toBe("0 shown of 5");
+  });
+
+  it("whose model refuses a request without media fails at once, and may answer the next", async () => {
+    const { say } = bench();
+    const agent = graph("refuses");
+    expect((await failure(say(agent, "1", "no words"))).code).toBe("model.failed");
+    expect(await say(agent, "2", "hello")).toBe("0 shown of 2");
+  });
+
   it("shows its text to who asked for it", async () => {
     const { runner } = bench();
     const shown: string[] = [];

@@ -88,6 +88,21 @@ describe("an agent's file", () => {
       ],
     ],
     [
+      "an unknown key of a transcriber, among those of its use",
+      "---\ntranscriber: { use: openai, modle: x, comand: [x] }\n---\nx",
+      [
+        'helper.md:2 transcriber.modle ("x"): unknown key. Did you mean "model"?',
+        "helper.md:2 transcriber.comand: unknown key. Known here: apiKey, baseUrl, language, model, use.",
+      ],
+    ],
+    [
+      "a transcriber of no use",
+      "---\ntranscriber: { use: whisper }\n---\nx",
+      [
+        'helper.md:2 transcriber.use ("whisper"): a transcriber is a server or a program. Write use: openai, or use: command.',
+      ],
+    ],
+    [
       "no provider",
       "---\nmodel: gpt-5\n---\nx",
       [

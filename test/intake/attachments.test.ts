@@ -1,4 +1,4 @@
-import { mkdtemp, readdir, readFile, rm, writeFile } from "node:fs/promises";
+import { mkdtemp, readdir, readFile, rm, utimes, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
@@ -230,5 +230,25 @@ describe("the copy for the agent's tools", () => {
     expect(gateway.asked[0]?.content[1]).toMatchObject({ type: "audio", path: "/uploads/note.ogg" });
     const [chat = ""] = await readdir(join(folder, "chats"));
     expect(await readFile(join(folder, "chats", chat, "uploads/note.ogg"))).toEqual(await voice());
+  });
+
+  it("stays for the days that the settings say, and no longer", async () => {
+    const clock = manualClock();
+    const first = await setUp({ clock });
+    await put(first.platform, "photo", await photo());
+    await first.platform.say("1", [announced("photo", "image", { filename: "red.png" })]);
+    await pass(clock, () => first.asked.length > 0);
+    await first.close();
+    const [chat = ""] = await readdir(join(folder, "chats"));
+    const uploads = join(folder, "chats", chat, "uploads");
+    const seconds = clock.now() / 1_000 - 2 * 86_400;
+    await utimes(join(uploads, "red.png"), seconds, seconds);
+    // What is old is looked for at each start.
+    const startWith = async (uploadDays: number): Promise<readonly string[]> => {
+      await (await setUp({ clock, limits: { uploadDays } })).close();
+      return await readdir(uploads);
+    };
+    expect(await startWith(3)).toEqual(["red.png"]);
+    expect(await startWith(1)).toEqual([]);
   });
 });

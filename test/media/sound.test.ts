@@ -153,6 +153,13 @@ describe.skipIf(NO_FFMPEG)("ffmpeg", () => {
     }
   });
 
+  it("takes no gigabyte for a sound that says it has a billion samples a second", async () => {
+    const wav = await readFile(join(FIXTURES, "audio/voice_known.wav"));
+    wav.writeUInt32LE(1_291_861_632, 24);
+    // Where it gets what it asks for, it ends well and without a sound.
+    expect((await decode(wav, "audio/wav", { ffmpeg })).sound).toEqual({ is: "broken" });
+  });
+
   it("and our own decoder read a note of two minutes to the same length", async () => {
     const note = join(FIXTURES, "voice_known.ogg");
     const long = await made(".ogg", ["-stream_loop", "20", "-i", note, "-c:a", "libopus", "-b:a", "8k"]);

@@ -202,6 +202,14 @@ describe("what cannot be used", () => {
     ],
     [
       "photo.jpg",
+      { kind: "image" as const, bytes: 20_000_001 },
+      {},
+      "too_large",
+      { key: "media.too_large", values: { name: "the image", size: "over 20 MB", limit: "20 MB" } },
+      "[I could not use the image: it has over 20 MB, and I take at most 20 MB.]",
+    ],
+    [
+      "photo.jpg",
       { kind: "image" as const, label: "photo" },
       { imageBytes: 8_192 },
       "too_large",

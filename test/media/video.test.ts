@@ -1,4 +1,4 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import sharp from "sharp";
@@ -7,6 +7,7 @@ import type { MediaBlock, Unfetched } from "../../src/core/blocks.ts";
 import type { Reading } from "../../src/media/reading.ts";
 import { takeIn } from "../../src/media/take-in.ts";
 import type { Taken } from "../../src/media/taken.ts";
+import { takeVideo } from "../../src/media/video.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
 import { FFMPEG, made, NO_FFMPEG } from "../support/ffmpeg.ts";
 import { reading } from "../support/media.ts";
@@ -198,18 +199,41 @@ describe.skipIf(NO_FFMPEG)("a video", () => {
       "-x264-params",
       "scenecut=0",
     ]);
-    expect(videoIn(await setUp(ffmpeg).take(clip)).stills?.length).toBeGreaterThan(50);
+    // A program that writes down how it is called, and does what is asked.
+    const [told, program] = [join(folder, "told.txt"), join(folder, "ffmpeg.sh")];
+    await writeFile(program, `#!/bin/sh\necho "$@" >> "${told}"\nexec "${ffmpeg}" "$@"\n`, { mode: 0o700 });
+    expect(videoIn(await setUp(program).take(clip)).stills?.length).toBeGreaterThan(50);
+    const calls = (await readFile(told, "utf8")).trim().split("\n");
+    // It is asked what it is, looked at by its key frames, and gone through in what these left of the ten seconds.
+    expect(calls.map((call) => /-timelimit (\d+)/.exec(call)?.[1])).toEqual(["10", "10", "9"]);
+  });
+
+  it("of more than 1 GB is not opened, whatever the settings let in", async () => {
+    const { blobs } = setUp(ffmpeg);
+    const blob = await blobs.put(await readFile(CLIP));
+    const fetched = { file: { mimeType: "video/mp4", blob, bytes: 1_000_000_001 }, called: "the video" };
+    const open = () => Promise.reject(new Error("nothing is fetched"));
+    const by = reading(blobs, { open, programs: { environment: {}, ffmpeg } });
+    const taken = await takeVideo(fetched, by, new AbortController().signal);
+    expect(taken).toMatchObject({
+      outcome: "too_large",
+      notice: { values: { size: "over 1000 MB", limit: "1000 MB" } },
+    });
   });
 
   it("is brought into 1920 × 1080 and into 4 MB in all", async () => {
     const noise = "-f lavfi -i nullsrc=s=2560x1440:d=12:r=1,geq=random(1)*255:128:128".split(" ");
     const clip = await made(".mp4", [...noise, ..."-c:v libx264 -preset ultrafast -crf 42".split(" ")]);
-    const { stills = [], width, height } = videoIn(await setUp(ffmpeg).take(clip));
+    const { take, blobs } = setUp(ffmpeg);
+    const { stills = [], width, height } = videoIn(await take(clip));
     expect([width, height]).toEqual([2560, 1440]);
     expect(stills).toHaveLength(6);
     for (const still of stills) {
       expect(still.width).toBeLessThanOrEqual(1920);
       expect(still.height).toBeLessThanOrEqual(1080);
+      // Smaller, not coarser: 16, the first step of the usual table, at quality 85 is 5.
+      const jpeg = Buffer.from(await blobs.read(still.blob));
+      expect(jpeg[jpeg.indexOf(Buffer.from([0xff, 0xdb])) + 5]).toBe(5);
     }
     expect(stills.reduce((sum, { bytes }) => sum + bytes, 0)).toBeLessThanOrEqual(4_000_000);
   });

@@ -137,6 +137,13 @@ describe("the workshop", () => {
     },
   );
 
+  it.skipIf(process.platform !== "linux")("counts the memory of a job's programs with its own", async () => {
+    const { run, child } = await setUp();
+    const { pid } = await child();
+    await expect(run("eat by a program")).rejects.toMatchObject({ code: "media.unreadable" });
+    expect(isGone(pid)).toBe(true);
+  });
+
   it.each(["exit", "crash"])("takes a child's %s for a fault of its job alone", async (what) => {
     const { run } = await setUp();
     const jobs = await Promise.allSettled([run("echo"), run(what), run("echo"), run("echo")]);

@@ -29,6 +29,12 @@ describe("an answer that is still being written", () => {
     ["[![A chart](chart.png)](https://exa", ""],
     ["a [![A chart](chart.png)](https://example.org/full) b", "a  b"],
     ["![a](/outputs/a.png)![b](sandbox:/outputs/b.png) c", "c"],
+    ["Look: ![A chart][ref] here\n\n[ref]: <my secret.p", "Look:  here\n"],
+    ["Look: ![ref] here\n\n[ref]: secret.png 'tit", "Look:  here\n"],
+    ["[ref]: <secret.p", ""],
+    ["> [ref]: secret.png (tit", ""],
+    ["> a\n> [Ada]: hello there", "> a\n> [Ada]: hello there"],
+    ["```\n[ref]: <secret.p", "```\n[ref]: <secret.p"],
     // What is a picture of the net, or no picture, stays.
     ["![logo](https://example.org/a.png) b", "![logo](https://example.org/a.png) b"],
     ["a [link](b.md)", "a [link](b.md)"],

@@ -263,8 +263,8 @@ describe("an answer as pieces", () => {
     expect(bodies.map(({ kind }) => kind)).toEqual(["album", "media"]);
   });
 
-  it("leaves out what no chat can take of many files, in one text", async () => {
-    const { plan, put } = await setUp();
+  it("leaves out what no chat can take of many files, in one text and one line of the log", async () => {
+    const { plan, put, logged } = await setUp();
     await put("a.txt", Buffer.from("a"));
     const bodies = await plan("![](a.txt)\n\n".repeat(103));
     const files = bodies.flatMap((body) => (body.kind === "album" ? body.items : []));
@@ -272,6 +272,7 @@ describe("an answer as pieces", () => {
     expect(bodies.map(({ kind }) => kind).slice(-2)).toEqual(["media", "text"]);
     const left = Array.from({ length: 3 }, () => "[a.txt: too many files in one answer]").join("\n\n");
     expect(bodies.map(shown).at(-1)).toBe(left);
+    expect(logged.map((line) => line.fields)).toEqual([{ most: 100 }]);
   });
 
   it("cuts markup before it is rendered, never within a tag", async () => {

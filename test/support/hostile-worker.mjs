@@ -21,6 +21,12 @@ serve(async ({ needs }) => {
       const eaten = [];
       for (;;) eaten.push({ of: [eaten.length] });
     }
+    case "eat by a program": {
+      // No more than twice what is allowed, where nobody ends it.
+      const eats = "const e = []; setInterval(() => e.length < 160 && e.push(Buffer.alloc(1e7, 1)), 1)";
+      spawn(process.execPath, ["-e", eats]);
+      return await new Promise(() => {});
+    }
     case "exit":
       return process.exit(0);
     case "crash":

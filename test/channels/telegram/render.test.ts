@@ -138,7 +138,7 @@ describe("links", () => {
 });
 
 describe("complaints about formatting", () => {
-  it("keeps a fence after a list, and a fence within a longer one", () => {
+  it("complaint 43: keeps a fence after a list, and a fence within a longer one", () => {
     expect(shown("1. Foo:\n\n```\nBar\n```")).toEqual({
       text: "1. Foo:\n\nBar",
       marks: [{ type: "pre", offset: 9, length: 3 }],
@@ -150,7 +150,7 @@ describe("complaints about formatting", () => {
     });
   });
 
-  it("splits a table of many rows full of & and < within the limit, at line ends, and repeats its heading", () => {
+  it("complaint 45: splits a table of many rows of & and < within the limit, at line ends, and repeats its heading", () => {
     const rows = Array.from({ length: 160 }, (_, n) => `| **a & b < ${n}** | ${"x<&".repeat(7)} |`);
     const pieces = splitRendered(shown(["| a | b |", "|---|---|", ...rows].join("\n")), 4096);
 
@@ -185,15 +185,15 @@ describe("complaints about formatting", () => {
     expect(marks).toEqual([{ type: "pre", offset: 0, length: 1 }]);
   });
 
-  it("shows signs of HTML as they are, escaped nowhere", () => {
+  it("complaint 47: shows signs of HTML as they are, escaped nowhere", () => {
     expect(shown("a < b && **c**").text).toBe("a < b && c");
   });
 
-  it("leaves the stars of a payment code alone, outside of code and inside", () => {
+  it("complaint 51: leaves the stars of a payment code alone, outside of code and inside", () => {
     expect(shown("CODE70503***6304 `CODE70503***6304`").text).toBe("CODE70503***6304 CODE70503***6304");
   });
 
-  it("gives no pieces for an answer that says nothing", () => {
+  it("complaint 49: gives no pieces for an answer that says nothing", () => {
     for (const nothing of ["", " \n ", "&nbsp;", "\u200b\u2060".slice(0, 1), "[a]: b"]) {
       expect(splitRendered(shown(nothing), 4096)).toEqual([]);
     }
