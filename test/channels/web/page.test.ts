@@ -336,7 +336,8 @@ describe("when the server does not take a message", () => {
     await field.fill("importent");
     await field.press("Enter");
     await page.getByRole("button", { name: "Edit" }).click();
-    expect(await field.inputValue()).toBe("importent");
+    // Taken out of what waits first, which takes a moment.
+    await expect.poll(() => field.inputValue()).toBe("importent");
     chat.refuse(undefined);
     await field.fill("important");
     await field.press("Enter");
