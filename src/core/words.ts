@@ -1,6 +1,6 @@
 /** "812 bytes", "52 KB", "3.4 MB", "20 MB". */
 export function bytesWords(bytes: number): string {
-  if (bytes < 1000) return `${bytes} bytes`;
+  if (bytes < 1000) return bytes === 1 ? "1 byte" : `${bytes} bytes`;
   if (bytes < 999_500) return `${Math.round(bytes / 1000)} KB`;
   return `${(bytes / 1_000_000).toFixed(1).replace(".0", "")} MB`;
 }

@@ -3,7 +3,7 @@ import type { FileBlobs } from "../store/blobs.ts";
 import { BROKEN, type Contents, EMPTY, PASSWORD, type Unread, unsupported } from "./documents/contents.ts";
 import { tarListing } from "./documents/archive.ts";
 import { formatName, oleFormat, promisesSignature } from "./documents/formats.ts";
-import { headAndTail, INLINE_BYTES, linesIn } from "./documents/inline.ts";
+import { extractOf } from "./documents/inline.ts";
 import { readPackage } from "./documents/packages.ts";
 import { readPdf } from "./documents/pdf.ts";
 import { readText } from "./documents/plain.ts";
@@ -82,25 +82,22 @@ async function blockOf(
     type: "file",
     ...file,
     ...(mimeType === undefined ? {} : { mimeType }),
-    ...(text.trim() === "" ? {} : { extract: await extractOf(text, file, original, blobs) }),
+    ...(text.trim() === "" ? {} : { extract: await textExtract(text, file, original, blobs) }),
     ...(note === undefined ? {} : { note }),
     ...(stills === undefined ? {} : { stills }),
   };
 }
 
-async function extractOf(text: string, file: File, original: Uint8Array, blobs: FileBlobs): Promise<Extract> {
+/** A file that is its own text word for word is not stored a second time. */
+async function textExtract(
+  text: string,
+  file: File,
+  original: Uint8Array,
+  blobs: FileBlobs,
+): Promise<Extract> {
   const bytes = Buffer.from(text);
-  // A file that is its own text word for word is not stored a second time.
   const blob = bytes.equals(original) ? file.blob : await blobs.put(bytes);
-  if (bytes.length <= INLINE_BYTES) return { as: "text", blob, bytes: bytes.length };
-  const lines = linesIn(bytes) + (text.endsWith("\n") ? 0 : 1);
-  const shown = headAndTail(bytes, lines);
-  return {
-    as: "text",
-    blob: await blobs.put(shown),
-    bytes: shown.length,
-    whole: { blob, bytes: bytes.length, lines },
-  };
+  return await extractOf("text", bytes, blob, blobs);
 }
 
 function outcomeOf({ extract }: MediaBlock): AttachmentOutcome {

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { Extract } from "../core/blocks.ts";
 import type { Transcriber } from "../core/agent.ts";
 import type { FileBlobs } from "../store/blobs.ts";
-import { headAndTail, INLINE_BYTES, linesIn } from "./documents/inline.ts";
+import { extractOf } from "./documents/inline.ts";
 import type { Reading } from "./reading.ts";
 import type { Recording } from "./recording.ts";
 import type { File } from "./taken.ts";
@@ -88,14 +88,5 @@ function clean(text: string): string {
 /** A transcript as the text of its medium; of a very long one the head and the tail are shown. */
 export async function transcriptOf(said: string, blobs: FileBlobs): Promise<Extract> {
   const bytes = Buffer.from(said);
-  const blob = await blobs.put(bytes);
-  if (bytes.length <= INLINE_BYTES) return { as: "transcript", blob, bytes: bytes.length };
-  const lines = linesIn(bytes) + 1;
-  const shown = headAndTail(bytes, lines);
-  return {
-    as: "transcript",
-    blob: await blobs.put(shown),
-    bytes: shown.length,
-    whole: { blob, bytes: bytes.length, lines },
-  };
+  return await extractOf("transcript", bytes, await blobs.put(bytes), blobs);
 }

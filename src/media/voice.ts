@@ -3,6 +3,7 @@ import type { Transcriber } from "../core/agent.ts";
 import type { MediaBlock } from "../core/blocks.ts";
 import { bytesWords, durationWords } from "../core/words.ts";
 import { type Decoded, hear, transcriptOf, withDecoded } from "./listen.ts";
+import { formatName } from "./documents/formats.ts";
 import { BYTES_A_SECOND } from "./pcm.ts";
 import type { Reading } from "./reading.ts";
 import { type Fetched, type Taken, setAside, unusable } from "./taken.ts";
@@ -55,7 +56,9 @@ async function written(
     case "words":
       return unusable(called, "unreadable", "media.voice_empty");
     case "decoder":
-      return unusable(called, "unsupported", "media.voice_unsupported", { format: formatOf(block.mimeType) });
+      return unusable(called, "unsupported", "media.voice_unsupported", {
+        format: formatName(block.mimeType),
+      });
     case "answer":
       return unusable(called, "unavailable", "media.voice_failed");
   }
@@ -73,7 +76,7 @@ async function heardByModel(
   by: Reading,
 ): Promise<Taken> {
   if (decoded.is !== "sound")
-    return unusable(called, "unsupported", "media.voice_unsupported", { format: formatOf(block.mimeType) });
+    return unusable(called, "unsupported", "media.voice_unsupported", { format: formatName(block.mimeType) });
   if (decoded.silent) return unusable(called, "unreadable", "media.voice_empty");
   if (HEARD_TYPES.has(block.mimeType) && block.bytes <= HEARD_BYTES)
     return { blocks: [block], outcome: "seen" };
@@ -102,11 +105,6 @@ function plainType(mimeType: string): string {
     default:
       return mimeType;
   }
-}
-
-/** "AMR" */
-function formatOf(mimeType: string): string {
-  return (mimeType.split("/")[1] ?? mimeType).replace(/^x-/, "").toUpperCase();
 }
 
 function timed(seconds: number | undefined): Pick<MediaBlock, "durationSeconds"> {

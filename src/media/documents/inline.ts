@@ -1,3 +1,6 @@
+import type { BlobRef, Extract } from "../../core/blocks.ts";
+import type { FileBlobs } from "../../store/blobs.ts";
+
 /** At most this much of a document's text is put before the model: 100 KB of UTF-8. */
 export const INLINE_BYTES = 102_400;
 
@@ -10,11 +13,25 @@ const NEAR_BYTES = 2_000;
 /** More than the longest grapheme that is anything but a joke. */
 const GRAPHEME_BYTES = 256;
 
+/** Text in UTF-8 as it is put before the model: whole, or its head and tail. `blob` is where the whole lies. */
+export async function extractOf(
+  as: Extract["as"],
+  bytes: Uint8Array,
+  blob: BlobRef,
+  blobs: FileBlobs,
+): Promise<Extract> {
+  if (bytes.length <= INLINE_BYTES) return { as, blob, bytes: bytes.length };
+  const lines = linesIn(bytes) + (bytes.at(-1) === 10 ? 0 : 1);
+  const shown = headAndTail(bytes, lines);
+  const whole = { blob, bytes: bytes.length, lines };
+  return { as, blob: await blobs.put(shown), bytes: shown.length, whole };
+}
+
 /**
  * The head and the tail of a text that is over 100 KB of UTF-8, together within it, with the cut said: how much and
  * which lines are not there, so that one can read on from there. Cut at line ends, else between graphemes.
  */
-export function headAndTail(whole: Uint8Array, lines: number): Uint8Array {
+function headAndTail(whole: Uint8Array, lines: number): Uint8Array {
   const room = INLINE_BYTES - MARK_BYTES;
   const headEnd = cutBefore(whole, Math.floor(room * HEAD_SHARE));
   const tailStart = cutBehind(whole, whole.length - (room - Math.floor(room * HEAD_SHARE)));
@@ -26,7 +43,7 @@ export function headAndTail(whole: Uint8Array, lines: number): Uint8Array {
 }
 
 /** How many line ends stand before `end`. */
-export function linesIn(bytes: Uint8Array, end = bytes.length): number {
+function linesIn(bytes: Uint8Array, end = bytes.length): number {
   let count = 0;
   for (let at = bytes.indexOf(10); at >= 0 && at < end; at = bytes.indexOf(10, at + 1)) count += 1;
   return count;
