@@ -327,7 +327,7 @@ describe("an archive", () => {
     const { text } = await readDocument(zip(parts));
     const lines = text.split("\n");
     expect([lines.length, lines[0], lines.at(-1)]).toEqual([202, "[400 entries]", "[and 200 more]"]);
-    expect(lines[1]).toBe("- f0- forged (1 bytes)");
+    expect(lines[1]).toBe("- f0- forged (1 byte)");
   });
 
   it.each([
@@ -346,7 +346,7 @@ describe("an archive", () => {
     const { text, taken } = await readDocument(made(tar), { filename: "a.tar" });
     expect(taken.notice?.key).toBe("media.archive");
     expect(text).toContain("- notes/a.txt (5 bytes)");
-    expect(text).toContain(`- ${long} (1 bytes)`);
+    expect(text).toContain(`- ${long} (1 byte)`);
   });
 
   function entry(name: string, data: string, type = "0"): Buffer {
