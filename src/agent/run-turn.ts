@@ -7,6 +7,7 @@ import type { BuiltAgent } from "./build.ts";
 import type { ThreadGraph } from "./graph.ts";
 import { missingResults } from "./harness/repair.ts";
 import { humanMessage, perchContent } from "./messages.ts";
+import { glancing } from "./threads.ts";
 import { withTurn } from "./turn-config.ts";
 import { nameOf } from "./words.ts";
 
@@ -26,7 +27,7 @@ export async function runTurn(
   // LangGraph leaves a listener for each step; the signal lives as long as the turn.
   setMaxListeners(0, signal);
   try {
-    const stands = async () => messagesOf((await graph.getState(config)).values);
+    const stands = async () => messagesOf((await graph.getState(glancing(config))).values);
     const before = await stands();
     const earlier = before.findLast((message) => isCopy(message, turn.messageId));
     const answered = earlier?.id === undefined ? undefined : answerTo(earlier.id, before);

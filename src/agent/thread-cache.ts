@@ -36,6 +36,10 @@ export class ThreadCache {
 
 export class CachedThread {
   readonly messages = new Map<MessageKey, CachedMessage>();
+  /** What was read only to be looked at, until a graph is begun with it or something is committed. */
+  glance:
+    | { readonly checkpoint: string; readonly writes: number; readonly values: readonly unknown[] }
+    | undefined;
   /** By id, the one used last at the end. */
   readonly lists = new Map<string, readonly MessageKey[]>();
 
@@ -47,13 +51,19 @@ export class CachedThread {
   }
 }
 
+/** As messages with media are kept: how they are shown depends on how old they are by then. */
+export type CachedMessage = LoadedMessage | { readonly human: boolean; readonly stored: StoredMessage };
+
 /**
- * A message as it is on the disk, and the copy that was handed out. Messages with media are kept as they are stored:
- * how they are shown depends on how old they are by then.
+ * A message as it is on the disk, and the copy that was handed out. A copy is `checked` from the end of a run, whose
+ * commit compares what it writes, until it is handed out again.
  */
-export type CachedMessage =
-  | { readonly human: boolean; readonly message: BaseMessage; lent?: BaseMessage }
-  | { readonly human: boolean; readonly stored: StoredMessage };
+export type LoadedMessage = {
+  readonly human: boolean;
+  readonly message: BaseMessage;
+  lent?: BaseMessage;
+  checked?: boolean;
+};
 
 /** All the way down, but for what is neither a list nor a plain object. */
 export function copyMessage(message: BaseMessage): BaseMessage {
@@ -105,7 +115,8 @@ function isSameObject(left: object, right: object, aside?: ReadonlySet<string>):
   if (keys.length !== Object.keys(right).length) return false;
   const [one, other] = [left as Fields, right as Fields];
   for (const key of keys) {
-    if (one[key] !== other[key] && !aside?.has(key) && !isSame(one[key], other[key])) return false;
+    const [value, copied] = [one[key], other[key]];
+    if (value !== copied && !aside?.has(key) && !isSame(value, copied)) return false;
   }
   return true;
 }

@@ -3,7 +3,7 @@ import { isBaseMessage, type BaseMessage } from "@langchain/core/messages";
 import { isDeltaSnapshot, DeltaSnapshot, type SerializerProtocol } from "@langchain/langgraph-checkpoint";
 import type { BlobRef } from "../core/blocks.ts";
 import type { MessageKey, StoredList, StoredMessage, StoredParts, StoredValue } from "../core/threads.ts";
-import { copyMessage, isUnchanged, type CachedThread } from "./thread-cache.ts";
+import { copyMessage, isUnchanged, type CachedThread, type LoadedMessage } from "./thread-cache.ts";
 import { isLong, park } from "./thread-media.ts";
 
 /** What stands in a serialised value in the place of messages, under the value's mark. */
@@ -19,6 +19,8 @@ export type Kept = {
   readonly copy: BaseMessage;
   /** For messages that were written down here, and may not be in the store yet. */
   readonly row?: StoredMessage;
+  /** Where it is the copy that is lent to one reader after the other. */
+  readonly cached?: LoadedMessage;
 };
 
 // A shorter list costs as much as a reference to one.
@@ -154,8 +156,11 @@ export class Draft {
 
   #known(message: BaseMessage): Kept | undefined {
     const kept = this.#kept.get(message);
-    if (kept?.thread !== this.#thread || !isUnchanged(message, kept.copy)) return undefined;
-    return this.#cached || kept.row ? kept : undefined;
+    if (kept?.thread !== this.#thread) return undefined;
+    const unchanged = isUnchanged(message, kept.copy);
+    // What is lent anew meanwhile is another run's.
+    if (kept.cached?.lent === message) kept.cached.checked = unchanged;
+    return unchanged && (this.#cached || kept.row) ? kept : undefined;
   }
 
   async #written(message: BaseMessage): Promise<Kept> {

@@ -4,7 +4,13 @@ import type { Blobs } from "../core/agent.ts";
 import type { BlobRef } from "../core/blocks.ts";
 import { GatewayError, hasCode } from "../core/errors.ts";
 import type { MessageKey, StoredMessage, StoredValue, ThreadStore } from "../core/threads.ts";
-import { copyMessage, isUnchanged, type CachedMessage, type CachedThread } from "./thread-cache.ts";
+import {
+  copyMessage,
+  isUnchanged,
+  type CachedMessage,
+  type CachedThread,
+  type LoadedMessage,
+} from "./thread-cache.ts";
 import type { Kept, MessagePlace } from "./thread-draft.ts";
 import { inWords, unpark } from "./thread-media.ts";
 
@@ -121,18 +127,21 @@ function freshOf(values: readonly StoredValue[], lists: Lists): ReadonlySet<Mess
 /**
  * What is cached stays here; what is handed out is a copy. The last messages are copied each time. Older ones are lent
  * to one reader after the other, as copying a thousand takes as long as the rest of a turn: that is enough because a
- * copy that somebody has changed is found by comparing it, and then not lent again.
+ * copy that somebody has changed is found by comparing it, and then not lent again. Once a turn, for comparing takes as
+ * long: the commit that ends a run compares, so only what no commit has seen since it was lent is compared here.
  */
 function lend(
   { kept }: ReaderPorts,
   thread: string,
   key: MessageKey,
-  cached: Extract<CachedMessage, { readonly message: BaseMessage }>,
+  cached: LoadedMessage,
   fresh: boolean,
 ): BaseMessage {
-  if (!fresh && cached.lent && isUnchanged(cached.lent, cached.message)) return cached.lent;
+  const { lent: before, checked } = cached;
+  cached.checked = false;
+  if (!fresh && before && (checked === true || isUnchanged(before, cached.message))) return before;
   const lent = copyMessage(cached.message);
-  kept.set(lent, { thread, key, copy: cached.message });
+  kept.set(lent, { thread, key, copy: cached.message, ...(fresh ? {} : { cached }) });
   if (!fresh) cached.lent = lent;
   return lent;
 }

@@ -26,7 +26,7 @@ import { sql } from "kysely";
 import { createAgent, tool } from "langchain";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { z } from "zod";
-import { ThreadSaver, type ThreadOptions } from "../../src/agent/threads.ts";
+import { glancing, ThreadSaver, type ThreadOptions } from "../../src/agent/threads.ts";
 import type { Hold } from "../../src/core/identity.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
 import type { Database } from "../../src/store/database.ts";
@@ -337,6 +337,66 @@ describe("ThreadSaver on SQLite", () => {
     const after = await read();
     expect(textsOf(after)).toEqual(said.map((message) => message.text));
     expect(after.some((message) => "seen" in message.additional_kwargs)).toBe(false);
+  });
+
+  it("looks at an old message once a turn, however often the thread is read in it", async () => {
+    const { database } = await openFile("once");
+    const saver = saverOn(database);
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("answer", () => ({ messages: [new AIMessage("done")] }))
+      .addEdge("__start__", "answer")
+      .compile({ checkpointer: saver });
+    const config = { configurable: { thread_id: "1/a/1" }, durability: "exit" as const };
+    const many = Array.from({ length: 40 }, (_, n) => human(`${n}`, `message ${n}`));
+    await graph.updateState(config, { messages: many }, "answer");
+    const glance = async () => {
+      const { values } = await graph.getState(glancing(config));
+      return (values as { messages: BaseMessage[] }).messages;
+    };
+    const [first] = await glance();
+    await graph.invoke({ messages: [human("turn 0", "go")] }, config);
+    let looks = 0;
+    const metadata = first!.response_metadata;
+    Object.defineProperty(first, "response_metadata", {
+      get: () => {
+        looks += 1;
+        return metadata;
+      },
+      enumerable: true,
+    });
+    for (let turn = 1; turn <= 3; turn += 1) {
+      await glance();
+      await graph.invoke({ messages: [human(`turn ${turn}`, "go")] }, config);
+    }
+    expect((await glance())[0]).toBe(first);
+    expect(looks).toBe(3);
+  });
+
+  it.each(["fails", "is ended"])("lends nothing on that a run has changed which %s", async (how) => {
+    const { database } = await openFile(how);
+    const saver = saverOn(database);
+    const ending = new AbortController();
+    const graph = new StateGraph(MessagesAnnotation)
+      .addNode("answer", ({ messages }) => {
+        messages[0]!.content = "changed";
+        if (how === "fails") throw new Error("half-way");
+        ending.abort();
+        return { messages: [] };
+      })
+      .addEdge("__start__", "answer")
+      .compile({ checkpointer: saver });
+    const config = { configurable: { thread_id: "1/a/1" }, durability: "exit" as const };
+    const many = Array.from({ length: 40 }, (_, n) => human(`${n}`, `message ${n}`));
+    await graph.updateState(config, { messages: many }, "answer");
+    await graph.getState(glancing(config));
+    await expect(
+      graph.invoke({ messages: [human("x", "go")] }, { ...config, signal: ending.signal }),
+    ).rejects.toThrow(how === "fails" ? "half-way" : /abort/i);
+    const read = async (by: ThreadSaver) =>
+      (await by.getTuple(config))?.checkpoint.channel_values["messages"] as BaseMessage[];
+    // What was cut off still writes down where it stood.
+    await expect.poll(async () => textsOf(await read(saverOn(database)))).toContain("go");
+    expect(textsOf(await read(saver))).toEqual(textsOf(await read(saverOn(database))));
   });
 
   it("stores what a node has changed in place, in old messages as well", async () => {
