@@ -45,6 +45,39 @@ describe("faults", () => {
     expect(telegram.sent).toHaveLength(1);
   });
 
+  it("drips and stalls answers too", async () => {
+    telegram.fault({ method: "getMe" }, { kind: "drip", chunkBytes: 40, everyMs: 1 });
+    expect(await api.getMe()).toEqual(telegram.me);
+    telegram.fault({ method: "sendMessage" }, { kind: "stall", afterBytes: 10 });
+    const controller = new AbortController();
+    const link = `${telegram.apiRoot}/bot${telegram.token}/sendMessage?chat_id=700&text=x`;
+    const answer = await fetch(link, { signal: controller.signal });
+    const whole = answer.text();
+    controller.abort();
+    await expect(whole).rejects.toThrow("aborted");
+    expect(telegram.sent).toHaveLength(1);
+  });
+
+  it("loses refusals as it loses answers, and tells how calls ended", async () => {
+    telegram.fault({ method: "sendMessage" }, { kind: "drop", when: "after" });
+    expect(await send(" ")).toBeInstanceOf(HttpError);
+    expect(await send(" ")).toBeInstanceOf(GrammyError);
+    await send("x");
+    telegram.fault({ method: "sendMessage" }, { kind: "rateLimit", seconds: 3 });
+    await send("x");
+    telegram.fault({ method: "sendMessage" }, { kind: "html", status: 502, when: "before" });
+    await send("x");
+    await api.getMe();
+    expect(telegram.outcomes("sendMessage")).toEqual({
+      "drop after": 1,
+      "400": 1,
+      ok: 1,
+      "429": 1,
+      "html 502 before": 1,
+    });
+    expect(telegram.outcomes()["ok"]).toBe(2);
+  });
+
   it("refuses with what Telegram says, and 429 names the wait in the body and in a header", async () => {
     telegram.fault(
       { method: "sendMessage" },

@@ -1,6 +1,7 @@
 import type { Update } from "grammy/types";
 import type { RefusalParameters } from "./refusal.ts";
 import type { Call } from "./request.ts";
+import { Storm, type StormCounts, type StormPlan } from "./storm.ts";
 
 /** What goes wrong with a call. Before: nothing happened at Telegram; after: it did, and the client cannot know. */
 export type Fault =
@@ -22,9 +23,9 @@ export type Fault =
     }
   /** Half-open: the connection stays and nothing ever comes. */
   | { readonly kind: "silence"; readonly when: "before" | "after" }
-  /** For downloads: a few bytes, then a pause of the emulator's clock, and so on. */
+  /** A few bytes of the answer or the download, then a pause of the emulator's clock, and so on. */
   | { readonly kind: "drip"; readonly chunkBytes: number; readonly everyMs: number }
-  /** For downloads: so many bytes, and then nothing more. */
+  /** So many bytes of the answer or the download, and then nothing more. */
   | { readonly kind: "stall"; readonly afterBytes: number };
 
 /** Which calls; all that is given must fit. */
@@ -45,10 +46,17 @@ export type PlacedFault = {
   remove(): void;
 };
 
+export type PlacedStorm = {
+  /** How the calls ended that it could have hit. */
+  counts(): Readonly<StormCounts>;
+  end(): void;
+};
+
 type Rule = { readonly place: FaultPlace; readonly fault: Fault; seen: number; hits: number };
 
 export class Faults {
   readonly #rules = new Set<Rule>();
+  readonly #storms = new Set<Storm>();
 
   place(place: FaultPlace, fault: Fault): PlacedFault {
     const rule: Rule = { place, fault, seen: 0, hits: 0 };
@@ -56,7 +64,13 @@ export class Faults {
     return { hits: () => rule.hits, remove: () => void this.#rules.delete(rule) };
   }
 
-  /** Counts the call for every rule that it fits; the rule that was placed first and is due decides. */
+  startStorm(plan: StormPlan): PlacedStorm {
+    const storm = new Storm(plan);
+    this.#storms.add(storm);
+    return { counts: () => storm.counts(), end: () => void this.#storms.delete(storm) };
+  }
+
+  /** Counts the call for every rule that it fits; the rule that was placed first and is due decides, then the storms. */
   of(call: Call): Fault | undefined {
     const fitting = [...this.#rules].filter((rule) => fits(rule.place, call));
     for (const rule of fitting) rule.seen += 1;
@@ -64,8 +78,15 @@ export class Faults {
       const first = place.nth ?? 1;
       return seen >= first && seen < first + (place.times ?? 1);
     });
-    if (due) due.hits += 1;
-    return due?.fault;
+    if (due) {
+      due.hits += 1;
+      return due.fault;
+    }
+    for (const storm of this.#storms) {
+      const fault = storm.of(call);
+      if (fault) return fault;
+    }
+    return undefined;
   }
 }
 

@@ -1,3 +1,5 @@
+import { mkdirSync, truncateSync, writeFileSync } from "node:fs";
+import { dirname, join } from "node:path";
 import type { Clock } from "../../../src/core/clock.ts";
 import { badRequest } from "./refusal.ts";
 
@@ -28,15 +30,22 @@ const LINK_MS = 3_600_000; // Bot API getFile: the link is valid for at least 1 
 
 export class FileStore {
   readonly #clock: Clock;
+  readonly #most: number;
+  readonly #localFolder: string | undefined;
   readonly #files = new Map<string, StoredFile>();
   readonly #linkedAt = new Map<string, number>();
+  #count = 0;
 
-  constructor(clock: Clock) {
+  /** Keeps the newest `most`. With a folder it is the store of a Bot API server that was started with --local. */
+  constructor(clock: Clock, most: number, localFolder?: string) {
     this.#clock = clock;
+    this.#most = most;
+    this.#localFolder = localFolder;
   }
 
   add(file: NewFile): StoredFile {
-    const n = this.#files.size + 1;
+    this.#count += 1;
+    const n = this.#count;
     const stored: StoredFile = {
       fileId: `EMU${file.folder.slice(0, 2).toUpperCase()}CAgADfile${n}`,
       uniqueId: `AgADunique${n}`,
@@ -47,6 +56,7 @@ export class FileStore {
       ...(file.mimeType !== undefined && { mimeType: file.mimeType }),
     };
     this.#files.set(stored.fileId, stored);
+    this.#forgetOldest();
     return stored;
   }
 
@@ -57,12 +67,15 @@ export class FileStore {
     return file;
   }
 
-  /** What getFile does: opens the link for an hour. @throws Refusal above 20 MiB. */
-  link(fileId: string): StoredFile {
-    const file = this.get(fileId);
+  /**
+   * What getFile does: opens the link for an hour, or writes the file into the local folder, where one that declares
+   * more than it has is filled up with zeros. Gives the path that getFile tells. @throws Refusal above 20 MiB of a link.
+   */
+  open(file: StoredFile): string {
+    if (this.#localFolder !== undefined) return written(file, this.#localFolder);
     if (file.size > DOWNLOAD_BYTES) throw badRequest("file is too big");
     this.#linkedAt.set(file.path, this.#clock.now());
-    return file;
+    return file.path;
   }
 
   /** The file behind an open link. */
@@ -71,6 +84,21 @@ export class FileStore {
     if (linkedAt === undefined || this.#clock.now() - linkedAt >= LINK_MS) return undefined;
     return [...this.#files.values()].find((file) => file.path === path);
   }
+
+  #forgetOldest(): void {
+    const [oldest] = this.#files.values();
+    if (!oldest || this.#files.size <= this.#most) return;
+    this.#files.delete(oldest.fileId);
+    this.#linkedAt.delete(oldest.path);
+  }
+}
+
+function written(file: StoredFile, folder: string): string {
+  const path = join(folder, file.path);
+  mkdirSync(dirname(path), { recursive: true });
+  writeFileSync(path, file.bytes);
+  truncateSync(path, file.size);
+  return path;
 }
 
 export type Size = { readonly width: number; readonly height: number };

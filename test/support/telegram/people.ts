@@ -1,333 +1,207 @@
-import type { Chat, Message, PhotoSize, Update, User } from "grammy/types";
-import { botUser, type Account, type ChatState } from "./account.ts";
-import { imageSize } from "./files.ts";
-import { foundEntities } from "./found-entities.ts";
-import { MEDIA, photoSizes } from "./media-methods.ts";
-import type { MediaName } from "./sent-log.ts";
+import type { BotCommand, Message, Poll, ReactionType, ReactionTypeEmoji, User } from "grammy/types";
+import { commandsShown } from "./commands.ts";
+import { foundEntities } from "./people/found-entities.ts";
+import { offers } from "./keyboard.ts";
+import { moveBot } from "./member-changes.ts";
+import { CLOSED } from "./membership.ts";
+import { serviceMessage } from "./service.ts";
+import { Writer } from "./people/writer.ts";
 
-export type Person = {
-  readonly id: number;
-  readonly firstName: string;
-  readonly lastName?: string;
-  readonly username?: string;
-  readonly languageCode?: string;
-};
-
-/** `replyTo` names a message of the same chat; everything else is put into the message as it is. */
-export type Extra = Partial<Message> & { readonly replyTo?: number };
-
-export type PersonFile = Extra & {
-  readonly fileName?: string;
-  readonly mimeType?: string;
-  /** Seconds. */
-  readonly duration?: number;
-  readonly mediaGroupId?: string;
-  /** A size to declare that is not the true one: for files that are too big, without the bytes. */
-  readonly declaredBytes?: number;
-  /** The small JPEG that Telegram makes of a video. */
-  readonly thumbnail?: Uint8Array;
-};
-
-export type StickerOf = {
-  readonly emoji: string;
-  readonly set: string;
-  /** Drawn anew by the client (.tgs), or a video (.webm). */
-  readonly moves?: "drawn" | "filmed";
-};
-
-/** Why the bot may not write: Telegram's words after "Forbidden: ". */
-export const CLOSED = {
-  blocked: "bot was blocked by the user",
-  deactivated: "user is deactivated",
-  kickedFromGroup: "bot was kicked from the group chat",
-  kickedFromSupergroup: "bot was kicked from the supergroup chat",
-  notMember: "bot is not a member of the supergroup chat",
-  deleted: "the group chat was deleted",
-} as const;
-
-/** One person in one chat, and in one of its topics. Whatever they do becomes an update for the bot. */
-export class Voice {
-  readonly chatId: number;
-  readonly #account: Account;
-  readonly #state: ChatState;
-  readonly #user: User;
-  readonly #topic: number | undefined;
-
-  constructor(account: Account, state: ChatState, person: Person, topic?: number) {
-    this.#account = account;
-    this.#state = state;
-    this.#user = user(person);
-    this.#topic = topic;
-    this.chatId = state.chat.id;
-    state.members.set(person.id, this.#user);
-  }
-
+/** One person in one chat, and in one of its topics. Whatever they do becomes an update for the bot, if it gets such. */
+export class Voice extends Writer {
   /** The same person in a topic of this chat, which is made if it is new. */
   in(topic: number): Voice {
-    this.#account.meetTopic(this.chatId, topic, `Topic ${topic}`);
-    const { id, first_name, last_name, username, language_code } = this.#user;
-    return new Voice(
-      this.#account,
-      this.#state,
-      {
-        id,
-        firstName: first_name,
-        ...(last_name !== undefined && { lastName: last_name }),
-        ...(username !== undefined && { username }),
-        ...(language_code !== undefined && { languageCode: language_code }),
-      },
-      topic,
-    );
-  }
-
-  sendText(text: string, extra: Extra = {}): Message {
-    return this.#say({ text, ...foundEntities("entities", text) }, extra);
-  }
-
-  /** Presses Start, with the payload of a deep link if there is one. */
-  start(payload?: string): Message {
-    return this.sendText(payload === undefined ? "/start" : `/start ${payload}`);
-  }
-
-  /** In three or four sizes, of which the largest has these bytes. */
-  sendPhoto(bytes: Uint8Array, options: PersonFile = {}): Message {
-    const file = this.#upload("photo", bytes, options);
-    const size = imageSize(file.bytes) ?? { width: 960, height: 1280 };
-    return this.#say({ photo: photoSizes(this.#account, file, size) }, options);
-  }
-
-  sendDocument(bytes: Uint8Array, options: PersonFile = {}): Message {
-    return this.#say({ document: this.#named("document", bytes, options) }, options);
-  }
-
-  sendVoice(bytes: Uint8Array, options: PersonFile = {}): Message {
-    const { file_name: _none, ...voice } = this.#named("voice", bytes, options);
-    return this.#say({ voice: { ...voice, duration: options.duration ?? 1 } }, options);
-  }
-
-  sendAudio(bytes: Uint8Array, options: PersonFile = {}): Message {
-    const audio = this.#named("audio", bytes, options);
-    return this.#say({ audio: { ...audio, duration: options.duration ?? 1 } }, options);
-  }
-
-  sendVideo(bytes: Uint8Array, options: PersonFile = {}): Message {
-    const video = this.#named("video", bytes, options);
-    return this.#say(
-      { video: { ...video, duration: options.duration ?? 1, width: 640, height: 480 } },
-      options,
-    );
-  }
-
-  /** Round, and of one length. */
-  sendVideoNote(bytes: Uint8Array, options: PersonFile = {}): Message {
-    const { file_name: _none, mime_type: _no, ...note } = this.#named("video_note", bytes, options);
-    return this.#say({ video_note: { ...note, duration: options.duration ?? 1, length: 240 } }, options);
-  }
-
-  /** A GIF, or a video without sound: for older clients it is a document too. */
-  sendAnimation(bytes: Uint8Array, options: PersonFile = {}): Message {
-    const document = this.#named("animation", bytes, options);
-    const animation = { ...document, duration: options.duration ?? 1, width: 160, height: 120 };
-    return this.#say({ animation, document }, options);
-  }
-
-  sendSticker(bytes: Uint8Array, sticker: StickerOf, options: PersonFile = {}): Message {
-    const { emoji, set, moves } = sticker;
-    const { file_name: _none, mime_type: _no, ...file } = this.#named("sticker", bytes, options);
-    const of = { emoji, set_name: set, is_animated: moves === "drawn", is_video: moves === "filmed" };
-    return this.#say({ sticker: { ...file, type: "regular", width: 512, height: 512, ...of } }, options);
-  }
-
-  /** What is neither text nor a file: a place, a contact, a poll, a roll of dice. */
-  send(content: Partial<Message>, extra: Extra = {}): Message {
-    return this.#say(content, extra);
+    this.account.meetTopic(this.chatId, topic, `Topic ${topic}`);
+    return new Voice(this.account, this.state, this.speaker, topic);
   }
 
   /** Changes the text of an own message. */
   edit(messageId: number, text: string): Message {
-    const before = this.#state.messages.get(messageId);
-    if (!before) throw new Error(`no message ${messageId} in chat ${this.chatId}`);
-    const { entities: _old, ...rest } = before;
-    const edited: Message & Update.Edited = {
-      ...rest,
-      text,
-      ...foundEntities("entities", text),
-      edit_date: this.#account.date(),
-    };
-    this.#state.messages.set(messageId, edited);
-    // A person's message is never in a channel; the type cannot see it.
-    this.#account.enqueue({ edited_message: edited as NonNullable<Update["edited_message"]> });
-    return edited;
+    const { entities: _old, ...rest } = this.found(messageId);
+    return this.#change({ ...rest, text, ...foundEntities("entities", text) });
   }
 
-  /** Presses an inline button under a message; gives the query's id. */
+  editCaption(messageId: number, caption: string): Message {
+    const { caption_entities: _old, ...rest } = this.found(messageId);
+    return this.#change({ ...rest, caption, ...foundEntities("caption_entities", caption) });
+  }
+
+  /** Something changes that bots cannot see, such as a link's preview: an edit in which everything is as before. */
+  touch(messageId: number): Message {
+    return this.#change(this.found(messageId));
+  }
+
+  /** A live location has come to another place. */
+  moveLive(messageId: number, latitude: number, longitude: number): Message {
+    const message = this.found(messageId);
+    if (!message.location?.live_period) throw new Error(`message ${messageId} is no live location`);
+    return this.#change({ ...message, location: { ...message.location, latitude, longitude } });
+  }
+
+  /** Bots are told of it for business accounts only. */
+  delete(...messageIds: readonly number[]): void {
+    const { messages, business, chat } = this.state;
+    for (const id of messageIds) {
+      this.found(id);
+      messages.delete(id);
+    }
+    if (!business || chat.type !== "private") return;
+    this.account.enqueue({
+      deleted_business_messages: {
+        business_connection_id: business.id,
+        chat,
+        message_ids: [...messageIds],
+      },
+    });
+  }
+
+  /** Puts these in place of the reactions that this person has on a message; none takes them away. */
+  react(messageId: number, ...emoji: readonly ReactionTypeEmoji["emoji"][]): void {
+    const { chat, bot, reactions } = this.state;
+    this.found(messageId);
+    const key = `${messageId}/${this.speaker.sender_chat?.id ?? this.#user().id}`;
+    const before = reactions.get(key) ?? [];
+    const after = emoji.map((each): ReactionType => ({ type: "emoji", emoji: each }));
+    reactions.set(key, after);
+    if (chat.type !== "private" && bot.status !== "administrator") return;
+    const date = this.account.date();
+    if (chat.type === "channel") {
+      const counts = after.map((type) => ({ type, total_count: 1 }));
+      this.account.enqueue({
+        message_reaction_count: { chat, message_id: messageId, date, reactions: counts },
+      });
+      return;
+    }
+    const { sender_chat } = this.speaker;
+    this.account.enqueue({
+      message_reaction: {
+        chat,
+        message_id: messageId,
+        ...(sender_chat ? { actor_chat: sender_chat } : { user: this.#user() }),
+        date,
+        old_reaction: [...before],
+        new_reaction: after,
+      },
+    });
+  }
+
+  /**
+   * Presses an inline button under a message; gives the query's id. A client may still show what was there before an
+   * edit or a deletion. @throws Error where there never was such a button.
+   */
   press(messageId: number, data: string): string {
-    const message = this.#state.messages.get(messageId);
-    if (!message) throw new Error(`no message ${messageId} in chat ${this.chatId}`);
-    const id = String(3_000_000_000_000 + this.#account.callbackQueries.size);
-    this.#account.callbackQueries.set(id, this.#account.clock.now());
-    this.#account.enqueue({
-      callback_query: { id, from: this.#user, chat_instance: String(-this.chatId), data, message },
+    if (!this.#everOffered(messageId, data)) {
+      throw new Error(`message ${messageId} in chat ${this.chatId} never had a button with the data ${data}`);
+    }
+    return this.forgePress(messageId, data);
+  }
+
+  /** Sends what no button says, as a client of their own can. */
+  forgePress(messageId: number, data: string): string {
+    const id = this.account.presses.ask();
+    const message = this.state.messages.get(messageId) ?? {
+      chat: this.state.chat,
+      message_id: messageId,
+      date: 0 as const, // Bot API InaccessibleMessage
+    };
+    this.account.enqueue({
+      callback_query: { id, from: this.#user(), chat_instance: String(-this.chatId), data, message },
     });
     return id;
   }
 
-  /** Presses Stop under a draft. */
+  /** Presses Stop under a draft. @throws Error when the chat shows no such draft with a Stop button. */
   stopDraft(draftId: number): void {
-    const { chat } = this.#state;
+    const { chat } = this.state;
     if (chat.type !== "private") throw new Error("drafts are shown in private chats only");
-    this.#account.enqueue({
+    this.account.drafts.stop(this.chatId, this.topic, draftId);
+    this.account.enqueue({
       stopped_message_generation: {
         chat,
         draft_id: draftId,
-        ...(this.#topic !== undefined && { message_thread_id: this.#topic }),
+        ...(this.topic !== undefined && { message_thread_id: this.topic }),
       },
     });
+  }
+
+  /** Votes in a poll. Bots hear of their own polls only, and of who voted only where it is not anonymous. */
+  vote(messageId: number, ...options: readonly number[]): void {
+    const message = this.found(messageId);
+    if (!message.poll) throw new Error(`message ${messageId} is no poll`);
+    const key = `${messageId}/${this.#user().id}`;
+    const poll = counted(message.poll, this.state.votes.get(key) ?? [], options);
+    this.state.votes.set(key, options);
+    this.state.messages.set(messageId, { ...message, poll });
+    if (message.from?.id !== this.account.me.id) return;
+    this.account.enqueue({ poll });
+    if (poll.is_anonymous) return;
+    const option_ids = [...options];
+    this.account.enqueue({
+      poll_answer: {
+        poll_id: poll.id,
+        user: this.#user(),
+        option_ids,
+        option_persistent_ids: option_ids.map(String),
+      },
+    });
+  }
+
+  pin(messageId: number): void {
+    const message = this.found(messageId);
+    this.state.pinned = messageId;
+    serviceMessage(this.account, this.state, { ...this.speaker, pinned_message: message });
+  }
+
+  /** What this person's client offers behind "/". */
+  commands(): readonly BotCommand[] {
+    const { id, language_code = "" } = this.#user();
+    return commandsShown(this.account, this.state.chat, id, language_code);
   }
 
   /** Sends to this chat answer 403 from now on, and the bot is told. */
   block(): void {
-    this.#membership("member", "kicked");
-    this.#state.closed = CLOSED.blocked;
+    moveBot(this.account, this.state, this.#user(), { status: "kicked" });
+    this.state.closed = CLOSED.blocked;
   }
 
   unblock(): void {
-    this.#membership("kicked", "member");
-    delete this.#state.closed;
+    moveBot(this.account, this.state, this.#user(), { status: "member" });
   }
 
-  #say(content: Partial<Message>, options: PersonFile): Message {
-    const {
-      replyTo,
-      fileName: _n,
-      mimeType: _m,
-      duration: _d,
-      declaredBytes: _b,
-      thumbnail: _t,
-      mediaGroupId,
-      ...extra
-    } = options;
-    const message = this.#account.keep(this.#state, {
-      from: this.#user,
-      ...this.#topicFields(),
-      ...(replyTo !== undefined && { reply_to_message: this.#replied(replyTo) }),
-      ...content,
-      ...(mediaGroupId !== undefined && { media_group_id: mediaGroupId }),
-      ...(extra.caption !== undefined && foundEntities("caption_entities", extra.caption)),
-      ...extra,
-    });
-    // A person's message is never in a channel; the type cannot see it.
-    this.#account.enqueue({ message: message as NonNullable<Update["message"]> });
-    return message;
+  #change(after: Message): Message {
+    const edited = { ...after, edit_date: this.account.date() };
+    this.state.messages.set(after.message_id, edited);
+    this.account.tell(this.state, edited, "edited");
+    return edited;
   }
 
-  // In a forum a message that answers nothing else "answers" the one that made the topic.
-  #topicFields(): Partial<Message> {
-    if (this.#topic === undefined) return {};
-    const fields = { message_thread_id: this.#topic, is_topic_message: true };
-    return this.#state.messages.has(this.#topic) && this.#state.chat.type === "supergroup"
-      ? { ...fields, reply_to_message: this.#replied(this.#topic) }
-      : fields;
+  #everOffered(messageId: number, data: string): boolean {
+    const { sent, edits } = this.account.log;
+    const isIt = (item: { readonly chatId: number; readonly messageId: number }): boolean =>
+      item.chatId === this.chatId && item.messageId === messageId;
+    const keyboards = [...sent.items.filter(isIt), ...edits.items.filter(isIt)].map(
+      (item) => item.replyMarkup,
+    );
+    return [this.state.messages.get(messageId)?.reply_markup, ...keyboards].some((each) =>
+      offers(each, data),
+    );
   }
 
-  #replied(messageId: number): NonNullable<Message["reply_to_message"]> {
-    const message = this.#state.messages.get(messageId);
-    if (!message) throw new Error(`no message ${messageId} in chat ${this.chatId}`);
-    const { reply_to_message: _deeper, ...oneLevel } = message;
-    // The type wants the key present and undefined; on the wire it is absent.
-    return oneLevel as NonNullable<Message["reply_to_message"]>;
-  }
-
-  #upload(kind: MediaName, bytes: Uint8Array, options: PersonFile) {
-    const { folder, extension, mimeType } = MEDIA[kind];
-    return this.#account.files.add({
-      bytes,
-      folder,
-      extension: /\.(\w+)$/.exec(options.fileName ?? "")?.[1] ?? extension,
-      mimeType: options.mimeType ?? mimeType,
-      ...(options.fileName !== undefined && { fileName: options.fileName }),
-      ...(options.declaredBytes !== undefined && { declaredBytes: options.declaredBytes }),
-    });
-  }
-
-  #named(kind: MediaName, bytes: Uint8Array, options: PersonFile) {
-    const file = this.#upload(kind, bytes, options);
-    return {
-      file_id: file.fileId,
-      file_unique_id: file.uniqueId,
-      file_size: file.size,
-      ...(file.fileName !== undefined && { file_name: file.fileName }),
-      ...(file.mimeType !== undefined && { mime_type: file.mimeType }),
-      ...(options.thumbnail !== undefined && { thumbnail: this.#thumbnail(options.thumbnail) }),
-    };
-  }
-
-  #thumbnail(bytes: Uint8Array): PhotoSize {
-    const file = this.#account.files.add({ bytes, folder: "thumbnails", extension: "jpg" });
-    const size = imageSize(file.bytes) ?? { width: 320, height: 240 };
-    return { file_id: file.fileId, file_unique_id: file.uniqueId, file_size: file.size, ...size };
-  }
-
-  #membership(before: "member" | "kicked", after: "member" | "kicked"): void {
-    const bot = botUser(this.#account.me);
-    const member = (status: "member" | "kicked") =>
-      status === "member" ? { status, user: bot } : { status, user: bot, until_date: 0 };
-    this.#account.enqueue({
-      my_chat_member: {
-        chat: this.#state.chat,
-        from: this.#user,
-        date: this.#account.date(),
-        old_chat_member: member(before),
-        new_chat_member: member(after),
-      },
-    });
+  #user(): User {
+    const { from } = this.speaker;
+    if (!from) throw new Error("a channel does nothing that a person does");
+    return from;
   }
 }
 
-/** A group; people speak in it through `as`. */
-export class Group {
-  readonly chatId: number;
-  readonly #account: Account;
-  readonly #state: ChatState;
-
-  constructor(account: Account, chat: Chat.GroupChat | Chat.SupergroupChat) {
-    this.#account = account;
-    this.#state = account.meet(chat);
-    this.chatId = chat.id;
-  }
-
-  as(person: Person): Voice {
-    return new Voice(this.#account, this.#state, person);
-  }
-
-  /** Makes a topic in a forum and gives its number, which is the id of the message that tells of it. */
-  topic(name: string, by: Person): number {
-    const message = this.#account.keep(this.#state, {
-      from: user(by),
-      is_topic_message: true,
-      forum_topic_created: { name, icon_color: 7_322_096 },
-    });
-    message.message_thread_id = message.message_id;
-    this.#account.meetTopic(this.chatId, message.message_id, name);
-    // A group is no channel; the type cannot see it.
-    this.#account.enqueue({ message: message as NonNullable<Update["message"]> });
-    return message.message_id;
-  }
-
-  closeTopic(topic: number): void {
-    const known = this.#state.topics.get(topic);
-    if (!known) throw new Error(`no topic ${topic} in chat ${this.chatId}`);
-    known.closed = true;
-  }
-}
-
-function user(person: Person): User {
+function counted(poll: Poll, before: readonly number[], now: readonly number[]): Poll {
+  const voters = (now.length > 0 ? 1 : 0) - (before.length > 0 ? 1 : 0);
   return {
-    id: person.id,
-    is_bot: false,
-    first_name: person.firstName,
-    ...(person.lastName !== undefined && { last_name: person.lastName }),
-    ...(person.username !== undefined && { username: person.username }),
-    ...(person.languageCode !== undefined && { language_code: person.languageCode }),
+    ...poll,
+    total_voter_count: poll.total_voter_count + voters,
+    options: poll.options.map((option, index) => ({
+      ...option,
+      voter_count: option.voter_count + (now.includes(index) ? 1 : 0) - (before.includes(index) ? 1 : 0),
+    })),
   };
 }

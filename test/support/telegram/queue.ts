@@ -1,5 +1,5 @@
 import type { Update } from "grammy/types";
-import type { Clock, Timer } from "../../../src/core/clock.ts";
+import { type Clock, pause, type Timer } from "../../../src/core/clock.ts";
 import { Refusal } from "./refusal.ts";
 
 export type PollOptions = {
@@ -8,7 +8,12 @@ export type PollOptions = {
   readonly timeoutSeconds: number;
 };
 
-type Queued = { readonly id: number; readonly expiresAt: number; readonly update: Update };
+type Queued = {
+  readonly id: number;
+  readonly expiresAt: number;
+  readonly bytes: number;
+  readonly update: Update;
+};
 
 type WaitingPoll = {
   readonly limit: number;
@@ -20,6 +25,8 @@ type WaitingPoll = {
 const LONGEST_POLL_SECONDS = 50; // telegram-bot-api: MAX_LONG_POLL_TIMEOUT
 const ANSWER_BYTES = 4 << 20;
 const UPDATE_BYTES = 512 << 10;
+const MOST = { updates: 100_000, bytes: 128 << 20 }; // telegram-bot-api TQueue: what comes then is lost
+const CONFLICT_MS = 3_000; // telegram-bot-api fail_query_conflict
 const TAIL_SLACK = 10;
 const HEAD_SLACK = 100_000;
 const WEEK_MS = 7 * 86_400_000;
@@ -47,6 +54,7 @@ export class UpdateQueue {
   #waiting: WaitingPoll | undefined;
   #lastPoll: { offset: number; at: number } | undefined;
   #wakeScheduled = false;
+  #quietUntil = 0;
 
   constructor(clock: Clock, options: { firstUpdateId?: number; antiBusy?: boolean }) {
     this.#clock = clock;
@@ -55,17 +63,18 @@ export class UpdateQueue {
     this.#lastAddedAt = clock.now();
   }
 
-  /** Undefined when the bot does not want this kind, or the update is too large. */
+  /** Undefined when the bot does not want this kind, the update is too large or the queue is full. */
   add(update: Omit<Update, "update_id">): Update | undefined {
     const kind = Object.keys(update)[0] ?? "";
     if (!this.#isAllowed(kind)) return undefined;
     const now = this.#clock.now();
     if (this.#queued.length === 0 && now - this.#lastAddedAt > WEEK_MS) this.#nextId = randomId();
     const whole: Update = { update_id: this.#nextId, ...update };
-    if (Buffer.byteLength(JSON.stringify(whole)) > UPDATE_BYTES) return undefined;
+    const bytes = Buffer.byteLength(JSON.stringify(whole));
+    if (bytes > UPDATE_BYTES || this.#isFull(bytes)) return undefined;
     this.#nextId += 1;
     this.#lastAddedAt = now;
-    this.#queued.push({ id: whole.update_id, expiresAt: expiry(kind, update, now), update: whole });
+    this.#queued.push({ id: whole.update_id, expiresAt: expiry(kind, update, now), bytes, update: whole });
     this.#wake();
     for (const call of this.#onAdded) call();
     return whole;
@@ -135,7 +144,21 @@ export class UpdateQueue {
     if (!poll) return;
     this.#waiting = undefined;
     poll.timer.cancel();
-    poll.refuse(new Refusal(409, `Conflict: ${why}`));
+    // Never rejects: it waits, and makes an error.
+    void this.conflict(why).then(poll.refuse);
+  }
+
+  /** The 409 that a poll is to be answered with; soon after another one it comes 3 s late, where that is switched on. */
+  async conflict(why: string): Promise<Refusal> {
+    const now = this.#clock.now();
+    if (this.#antiBusy && now < this.#quietUntil) await pause(this.#clock, CONFLICT_MS);
+    else this.#quietUntil = now + CONFLICT_MS;
+    return new Refusal(409, `Conflict: ${why}`);
+  }
+
+  #isFull(moreBytes: number): boolean {
+    if (this.#queued.length >= MOST.updates) return true;
+    return this.#queued.reduce((sum, { bytes }) => sum + bytes, moreBytes) > MOST.bytes;
   }
 
   #confirmBelow(offset: number): void {
@@ -187,7 +210,8 @@ function expiry(kind: string, update: Omit<Update, "update_id">, now: number): n
   if (["callback_query", "shipping_query", "pre_checkout_query"].includes(kind)) return now + 150_000;
   if (kind === "inline_query") return now + 30_000;
   if (kind === "chosen_inline_result") return now + 600_000;
+  if (kind === "business_connection") return now + 86_400_000; // its date is that of the connection
   const body: unknown = Object.values(update)[0];
-  const dated = typeof body === "object" && body !== null && "date" in body && typeof body.date === "number";
-  return (dated ? (body.date as number) * 1000 : now) + 86_400_000; // checked on the line above
+  const { date, edit_date = date } = (body ?? {}) as { date?: unknown; edit_date?: unknown }; // whatever it is, read as an object
+  return (typeof edit_date === "number" ? edit_date * 1000 : now) + 86_400_000;
 }

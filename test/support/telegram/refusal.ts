@@ -16,3 +16,7 @@ export type RefusalParameters = { readonly retry_after?: number; readonly migrat
 export function badRequest(what: string, parameters?: RefusalParameters): Refusal {
   return new Refusal(400, `Bad Request: ${what}`, parameters);
 }
+
+export function tooMany(seconds: number): Refusal {
+  return new Refusal(429, `Too Many Requests: retry after ${seconds}`, { retry_after: seconds });
+}

@@ -24,10 +24,14 @@ const JSON_PARAMETERS = new Set([
   "entities",
   "link_preview_options",
   "media",
+  "correct_option_ids",
   "message_ids",
+  "options",
   "reaction",
   "reply_markup",
   "reply_parameters",
+  "result",
+  "rich_message",
   "scope",
 ]);
 

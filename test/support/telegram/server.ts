@@ -2,16 +2,22 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { AddressInfo } from "node:net";
 import { pause } from "../../../src/core/clock.ts";
 import type { Account } from "./account.ts";
-import type { Fault, Faults, HookListeners } from "./faults.ts";
-import { methods } from "./methods.ts";
+import type { Faults, HookListeners, Fault } from "./faults.ts";
+import type { FloodControl } from "./flood.ts";
+import { methodName, methodNamed } from "./methods/all.ts";
+import { checkLoggedIn } from "./methods/bot.ts";
+import type { Outcomes } from "./outcomes.ts";
 import { Refusal } from "./refusal.ts";
+import { Reply } from "./reply.ts";
 import { integer, readBody, readParameters, type Call } from "./request.ts";
 
 export type ServerParts = {
   readonly token: string;
   readonly account: Account;
   readonly faults: Faults;
+  readonly flood: FloodControl | undefined;
   readonly hooks: HookListeners;
+  readonly outcomes: Outcomes;
 };
 
 export type Server = {
@@ -20,12 +26,8 @@ export type Server = {
   close(): Promise<void>;
 };
 
-const METHOD_NAMES = new Map(
-  [...Object.keys(methods), "getUpdates"].map((name) => [name.toLowerCase(), name]),
-);
 const API = /^\/bot([^/]*)\/(?:test\/)?([^/]*)$/;
 const FILE = /^\/file\/bot([^/]*)\/(?:test\/)?(.+)$/;
-const HEAD_LINES = { "content-type": "application/json" };
 
 /** The Bot API over HTTP, on a free port of this machine. */
 export async function serve(parts: ServerParts): Promise<Server> {
@@ -55,58 +57,79 @@ class Exchange {
   readonly #parts: ServerParts;
   readonly #request: IncomingMessage;
   readonly #response: ServerResponse;
+  readonly #reply: Reply;
 
   constructor(parts: ServerParts, request: IncomingMessage, response: ServerResponse) {
     this.#parts = parts;
     this.#request = request;
     this.#response = response;
+    this.#reply = new Reply(request, response, parts.account.clock);
   }
 
   async run(): Promise<void> {
+    const { account } = this.#parts;
     const url = new URL(this.#request.url ?? "/", "http://emulator");
     const body = await readBody(this.#request).catch(() => undefined);
     if (!body) return; // the client hung up, or was killed, before all was here
     const file = FILE.exec(url.pathname);
     const api = API.exec(url.pathname);
+    let method = "";
     try {
       this.#checkToken(decodeURIComponent(file?.[1] ?? api?.[1] ?? ""));
       if (file?.[2] !== undefined) return await this.#file(decodeURIComponent(file[2]));
-      const method = METHOD_NAMES.get((api?.[2] ?? "").toLowerCase());
-      if (method === undefined) throw new Refusal(404, "Not Found: method not found");
+      method = methodName(api?.[2] ?? "", account) ?? "";
+      if (method === "") throw new Refusal(404, "Not Found: method not found");
       const read = readParameters(url.searchParams, this.#request.headers["content-type"] ?? "", body);
       await this.#call(this.#noted(method, read));
     } catch (error) {
       if (!(error instanceof Refusal)) throw error;
-      this.#refuse(error);
+      this.#end(method, String(error.code));
+      await this.#reply.refuse(error);
     }
   }
 
   #checkToken(token: string): void {
-    if (token === this.#parts.token) return;
-    if (!/^\d+:[\w-]+$/.test(token)) throw new Refusal(404, "Not Found");
-    throw new Refusal(401, "Unauthorized");
+    if (token !== this.#parts.token) {
+      if (!/^\d+:[\w-]+$/.test(token)) throw new Refusal(404, "Not Found");
+      throw new Refusal(401, "Unauthorized");
+    }
+    checkLoggedIn(this.#parts.account);
   }
 
   #noted(method: string, read: Pick<Call, "parameters" | "uploads">): Call {
     const { log, clock } = this.#parts.account;
-    const call = { number: log.calls.length + 1, method, ...read, at: clock.now() };
-    log.addCall(call);
+    const call = { number: log.calls.count + 1, method, ...read, at: clock.now() };
+    log.calls.add(call);
     return call;
+  }
+
+  #end(method: string, outcome: string): void {
+    this.#parts.outcomes.add(method, outcome);
   }
 
   async #call(call: Call): Promise<void> {
     const fault = this.#parts.faults.of(call);
-    if (fault && (await this.#faultBefore(fault))) return;
+    if (fault && (await this.#faultBefore(call, fault))) return;
     if (call.method === "getUpdates") return this.#poll(call, fault);
-    const result = await this.#execute(call);
-    this.#answer(JSON.stringify({ ok: true, result }), fault);
+    let refusal: Refusal | undefined;
+    let result: unknown;
+    try {
+      result = await this.#execute(call);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      refusal = error;
+    }
+    // What loses an answer loses a refusal as well.
+    this.#end(call.method, fault ? nameOf(fault) : String(refusal?.code ?? "ok"));
+    if (refusal) await this.#reply.refuse(refusal, fault);
+    else await this.#reply.json({ ok: true, result }, fault);
   }
 
   async #execute(call: Call): Promise<unknown> {
-    const { account, hooks } = this.#parts;
-    const method = methods[call.method]!; // METHOD_NAMES is made of these keys
-    const answer = method(account, call);
+    const { account, flood, hooks } = this.#parts;
+    const answer = methodNamed(call.method)(account, call);
     if ("result" in answer) return answer.result;
+    flood?.check(call);
     await hooks.emit("beforeCommit", call);
     const result = answer.commit();
     await hooks.emit("afterCommit", call);
@@ -116,15 +139,14 @@ class Exchange {
   async #poll(call: Call, fault: Fault | undefined): Promise<void> {
     const { account, hooks } = this.#parts;
     const { parameters } = call;
+    const gone = new AbortController();
+    this.#response.once("close", () => gone.abort());
     if (account.webhook) {
-      throw new Refusal(
-        409,
-        "Conflict: can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
+      throw await account.queue.conflict(
+        "can't use getUpdates method while webhook is active; use deleteWebhook to delete the webhook first",
       );
     }
     account.queue.allow(parameters["allowed_updates"]);
-    const gone = new AbortController();
-    this.#response.once("close", () => gone.abort());
     const updates = await account.queue.poll(
       {
         offset: integer(parameters["offset"]) ?? 0,
@@ -133,13 +155,14 @@ class Exchange {
       },
       gone.signal,
     );
-    if (gone.signal.aborted) return;
-    this.#answer(JSON.stringify({ ok: true, result: updates }), fault);
+    if (gone.signal.aborted) return this.#end(call.method, "client gone");
+    this.#end(call.method, fault ? nameOf(fault) : "ok");
+    await this.#reply.json({ ok: true, result: updates }, fault);
     await hooks.emit("pollAnswered", { call, updates });
   }
 
   /** True when this fault has answered, or will never answer. */
-  async #faultBefore(fault: Fault): Promise<boolean> {
+  async #faultBefore(call: Call, fault: Fault): Promise<boolean> {
     switch (fault.kind) {
       case "delay":
         await pause(this.#parts.account.clock, fault.ms);
@@ -154,7 +177,8 @@ class Exchange {
       case "silence":
       case "html":
         if (fault.when === "after") return false;
-        this.#answer("", fault);
+        this.#end(call.method, nameOf(fault));
+        await this.#reply.json({}, fault);
         return true;
       case "truncate":
       case "cut":
@@ -164,91 +188,36 @@ class Exchange {
     }
   }
 
-  #answer(json: string, fault: Fault | undefined): void {
-    const response = this.#response;
-    switch (fault?.kind) {
-      case "drop":
-        this.#request.socket.destroy();
-        return;
-      case "silence":
-        return;
-      case "html":
-        this.#html(fault.status);
-        return;
-      case "truncate":
-        response.writeHead(200, HEAD_LINES);
-        response.end(json.slice(0, json.length / 2));
-        return;
-      case "cut":
-        response.writeHead(200, { ...HEAD_LINES, "content-length": Buffer.byteLength(json) });
-        response.write(json.slice(0, json.length / 2), () => this.#request.socket.destroy());
-        return;
-      case "delay":
-      case "rateLimit":
-      case "refuse":
-      case "drip":
-      case "stall":
-      case undefined:
-        response.writeHead(200, { ...HEAD_LINES, "content-length": Buffer.byteLength(json) });
-        response.end(json);
-    }
-  }
-
-  #refuse({ code, message, parameters }: Refusal): void {
-    // Too large a body is turned away by the web server in front of the Bot API, which speaks HTML.
-    if (code === 413) return this.#html(code);
-    const json = JSON.stringify({ ok: false, error_code: code, description: message, parameters });
-    if (parameters?.retry_after !== undefined)
-      this.#response.setHeader("retry-after", parameters.retry_after);
-    this.#response.writeHead(code, { ...HEAD_LINES, "content-length": Buffer.byteLength(json) });
-    this.#response.end(json);
-  }
-
-  #html(status: number): void {
-    this.#response.writeHead(status, { "content-type": "text/html" });
-    this.#response.end(`<html><head><title>${status}</title></head><body><h1>${status}</h1></body></html>`);
-  }
-
   async #file(path: string): Promise<void> {
     const { account, faults, hooks } = this.#parts;
     const call = this.#noted("file", { parameters: { path }, uploads: new Map() });
     const fault = faults.of(call);
     await hooks.emit("fileRequested", { path, call });
-    if (fault && (await this.#faultBefore(fault))) return;
-    const file = account.files.at(path);
+    if (fault && (await this.#faultBefore(call, fault))) return;
+    const file = account.files.at(path); // none with --local, where nothing is ever linked
     if (!file) throw new Refusal(404, "Not Found");
-    const { bytes } = file;
-    this.#response.writeHead(200, {
-      "content-type": "application/octet-stream",
-      "content-length": bytes.length,
-    });
-    switch (fault?.kind) {
-      case "stall":
-        this.#response.write(bytes.subarray(0, fault.afterBytes));
-        return;
-      case "drip":
-        return this.#drip(bytes, fault.chunkBytes, fault.everyMs);
-      case "cut":
-        this.#response.write(bytes.subarray(0, bytes.length / 2), () => this.#request.socket.destroy());
-        return;
-      case "truncate":
-      case "drop":
-      case "silence":
-      case "html":
-        throw new Error(`a download cannot meet "${fault.kind}" after it was answered`);
-      case "delay":
-      case "rateLimit":
-      case "refuse":
-      case undefined:
-        this.#response.end(bytes);
-    }
+    await this.#reply.bytes(file.bytes, fault);
   }
+}
 
-  async #drip(bytes: Buffer, chunkBytes: number, everyMs: number): Promise<void> {
-    for (let at = 0; at < bytes.length && !this.#response.destroyed; at += chunkBytes) {
-      if (at > 0) await pause(this.#parts.account.clock, everyMs);
-      this.#response.write(bytes.subarray(at, at + chunkBytes));
-    }
-    this.#response.end();
+/** A fault as `Outcomes` counts it; one that does not keep the answer back is none. */
+function nameOf(fault: Fault): string {
+  switch (fault.kind) {
+    case "delay":
+    case "drip":
+      return "ok";
+    case "drop":
+    case "silence":
+      return `${fault.kind} ${fault.when}`;
+    case "html":
+      return `html ${fault.status} ${fault.when}`;
+    case "truncate":
+    case "cut":
+    case "stall":
+      return fault.kind;
+    case "rateLimit":
+      return "429";
+    case "refuse":
+      return String(fault.code);
   }
 }

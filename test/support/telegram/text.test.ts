@@ -107,6 +107,16 @@ describe("entities", () => {
     expect(messageText("@someone", [mark("mention", 0, 8)]).entities).toEqual([]);
   });
 
+  it("may hold about 9,500 bytes, addresses and all", () => {
+    const links = (count: number) =>
+      Array.from({ length: count }, (_, i) => ({
+        ...mark("text_link", i * 2, 1),
+        url: `https://example.org/${"a".repeat(200)}`,
+      }));
+    expect(messageText("x ".repeat(100), links(40)).entities).toHaveLength(40);
+    expect(() => messageText("x ".repeat(100), links(42))).toThrow("Bad Request: ENTITIES_TOO_LONG");
+  });
+
   it("are at most 100", () => {
     const given = Array.from({ length: 120 }, (_, i) => bold(i * 2, 1));
     expect(messageText("x ".repeat(120), given).entities).toHaveLength(100);

@@ -6,6 +6,7 @@ export type FormattedText = { readonly text: string; readonly entities: readonly
 
 const TEXT_LENGTH = 4096; // Bot API sendMessage: 1–4096 after entities parsing
 const CAPTION_LENGTH = 1024; // Bot API sendPhoto: 0–1024 after entities parsing
+const ENTITIES_BYTES = 9_500; // tdlib/telegram-bot-api#820, #165: about what the core servers take
 const RAW_TEXT_BYTES = 32_768; // telegram-bot-api: a longer `text` parameter is refused before anything is parsed
 
 // Characters that Telegram takes for nothing: with only these a message is empty.
@@ -38,7 +39,18 @@ function formattedText(text: string, given: unknown): FormattedText {
   if (/\p{Surrogate}/u.test(text)) throw badRequest("strings must be encoded in UTF-8");
   const cleaned = clean(text, fixEntities(userEntities(given)));
   const kept = fixEntities(cleaned.entities.flatMap((entity) => withoutLeadingSpace(entity, cleaned.text)));
-  return trim(cleaned.text, withinHundred(kept));
+  const shown = withinHundred(kept);
+  if (serializedBytes(shown) > ENTITIES_BYTES) throw badRequest("ENTITIES_TOO_LONG");
+  return trim(cleaned.text, shown);
+}
+
+// As the core servers are sent them: kind, offset and length of 4 bytes each, then an address or a language.
+function serializedBytes(entities: readonly MessageEntity[]): number {
+  return entities.reduce((sum, entity) => {
+    const more =
+      entity.type === "text_link" ? entity.url : entity.type === "pre" ? (entity.language ?? "") : "";
+    return sum + 12 + Buffer.byteLength(more);
+  }, 0);
 }
 
 /** Removes and replaces what the server does, and moves the entities along. */

@@ -1,24 +1,28 @@
 import type { Update } from "grammy/types";
 import { asError } from "../../../src/core/errors.ts";
-import { deadline, pause } from "../../../src/core/clock.ts";
+import { pause } from "../../../src/core/clock.ts";
 import type { Account, Webhook } from "./account.ts";
 
 type Outcome =
   | { readonly accepted: true }
-  | { readonly accepted: false; readonly why: string; readonly waitMs?: number };
+  | { readonly accepted: false; readonly why: string; readonly status?: number; readonly waitMs?: number };
 
 const ANSWER_MS = 60_000; // what Telegram waits for our answer
 const FIRST_WAIT_MS = 1_000;
 const LONGEST_RETRY_AFTER_SECONDS = 3_600;
+const GONE = 410;
+const GONE_MS = 23 * 3_600_000; // telegram-bot-api WebhookActor: after so long of nothing but 410 the webhook is taken away
 
 /**
- * Posts updates to the webhook: of one chat in order and one at a time, chats side by side.
- * What is not answered with 2xx comes again after a doubling wait, until it expires.
+ * Posts updates to the webhook: of one queue in order and one at a time, queues side by side; the messages of a chat are
+ * one queue, the presses of a person another. What is not answered with 2xx comes again: at once, then after a doubling
+ * wait, until it expires.
  */
 export class WebhookSender {
   readonly #account: Account;
   readonly #lanes = new Set<string>();
   #run = new AbortController();
+  #goneSince: number | undefined;
 
   constructor(account: Account) {
     this.#account = account;
@@ -26,6 +30,7 @@ export class WebhookSender {
     account.webhookChanged = () => {
       this.close();
       this.#lanes.clear();
+      this.#goneSince = undefined;
       this.#run = new AbortController();
       this.#deliver(this.#run.signal);
     };
@@ -58,17 +63,36 @@ export class WebhookSender {
   async #untilAccepted(webhook: Webhook, update: Update, run: AbortSignal): Promise<void> {
     const { clock, queue } = this.#account;
     const longestMs = 60_000 + Math.random() * 60_000; // telegram-bot-api WebhookActor: capped at random 60–120 s
-    for (let waitMs = FIRST_WAIT_MS; !run.aborted && queue.pending().includes(update); waitMs *= 2) {
+    let delayMs = 0;
+    while (!run.aborted && queue.pending().includes(update)) {
       const outcome = await this.#post(webhook, update, run);
       if (run.aborted) return;
-      if (outcome.accepted) return queue.confirm(update.update_id);
+      if (outcome.accepted) {
+        this.#goneSince = undefined;
+        return queue.confirm(update.update_id);
+      }
       webhook.lastError = { date: this.#account.date(), message: outcome.why };
-      await pause(clock, outcome.waitMs ?? Math.min(waitMs, longestMs), run);
+      if (this.#isGone(outcome.status)) {
+        this.#account.webhook = undefined;
+        return this.close();
+      }
+      const waitMs = outcome.waitMs ?? delayMs;
+      if (waitMs > 0) await pause(clock, waitMs, run);
+      delayMs = Math.min(Math.max(delayMs, FIRST_WAIT_MS) * 2, longestMs);
     }
   }
 
+  #isGone(status: number | undefined): boolean {
+    const now = this.#account.clock.now();
+    this.#goneSince = status === GONE ? (this.#goneSince ?? now) : undefined;
+    return this.#goneSince !== undefined && now - this.#goneSince > GONE_MS;
+  }
+
   async #post(webhook: Webhook, update: Update, run: AbortSignal): Promise<Outcome> {
-    const limit = deadline(this.#account.clock, ANSWER_MS, new Error("Read timeout expired"));
+    const call = new AbortController();
+    const timer = this.#account.clock.after(ANSWER_MS, () => call.abort(new Error("Read timeout expired")));
+    const stop = (): void => call.abort(run.reason);
+    run.addEventListener("abort", stop);
     try {
       const answer = await fetch(webhook.url, {
         method: "POST",
@@ -77,27 +101,35 @@ export class WebhookSender {
           ...(webhook.secret !== "" && { "x-telegram-bot-api-secret-token": webhook.secret }),
         },
         body: JSON.stringify(update),
-        signal: AbortSignal.any([run, limit.signal]),
+        signal: call.signal,
       });
       await answer.arrayBuffer();
       if (answer.ok) return { accepted: true };
-      const why = `Wrong response from the webhook: ${answer.status} ${answer.statusText}`;
-      const seconds = Number(answer.headers.get("retry-after") ?? Number.NaN);
-      if (!(seconds >= 0)) return { accepted: false, why };
-      return { accepted: false, why, waitMs: Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS) * 1000 };
+      const { status, statusText } = answer;
+      const why = `Wrong response from the webhook: ${status} ${statusText}`;
+      const seconds = Number(answer.headers.get("retry-after") ?? 0);
+      if (!(seconds > 0)) return { accepted: false, why, status };
+      const waitMs = Math.min(seconds, LONGEST_RETRY_AFTER_SECONDS) * 1000;
+      return { accepted: false, why, status, waitMs };
     } catch (error) {
       return { accepted: false, why: asError(error).message };
     } finally {
-      limit.clear();
+      timer.cancel();
+      run.removeEventListener("abort", stop);
     }
   }
 }
 
+const MESSAGES = new Set(["message", "edited_message", "channel_post", "edited_channel_post"]);
+const BUSINESS = new Set(["business_message", "edited_business_message", "deleted_business_messages"]);
+
+// telegram-bot-api add_update: a queue for the messages of each chat, and others for each other kind.
 function laneOf(update: Update): string {
-  const body: unknown = Object.entries(update).find(([name]) => name !== "update_id")?.[1];
-  const message = isRecord(body) && isRecord(body["message"]) ? body["message"] : body;
-  const holder = isRecord(message) ? (message["chat"] ?? message["from"] ?? message["user"]) : undefined;
-  return isRecord(holder) ? String(holder["id"]) : "none";
+  const [kind, body] = Object.entries(update).find(([name]) => name !== "update_id") ?? ["", undefined];
+  const fields: Readonly<Record<string, unknown>> = isRecord(body) ? body : {};
+  const holder = fields["chat"] ?? fields["user"] ?? fields["from"];
+  const group = MESSAGES.has(kind) ? "message" : BUSINESS.has(kind) ? "business" : kind;
+  return `${group} ${isRecord(holder) ? String(holder["id"]) : "none"}`;
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

@@ -3,17 +3,15 @@ import type { Message } from "grammy/types";
 import { lookup } from "mime-types";
 import type { Account } from "./account.ts";
 import { imageSize, type Size, type StoredFile } from "./files.ts";
-import { captionFields, refuseParseMode, type Method } from "./method.ts";
 import { badRequest, Refusal } from "./refusal.ts";
 import { integer, type Call, type Parameters } from "./request.ts";
 import type { MediaName, SentMedia } from "./sent-log.ts";
-import { captionText } from "./text.ts";
 
 const PHOTO_BYTES = 10 << 20; // Bot API "Sending files": 10 MB max size for photos, 50 MB for other files
 const UPLOAD_BYTES = 50 << 20;
+const LOCAL_UPLOAD_BYTES = 2000 << 20; // Bot API "Using a Local Bot API Server"
 const PHOTO_SIDES = 10_000; // Bot API sendPhoto: width and height together
 const PHOTO_RATIO = 20;
-const ALBUM = { least: 2, most: 10 }; // Bot API sendMediaGroup
 
 /** Where a kind is stored, and what Telegram takes it for when nothing says more. */
 export const MEDIA: Readonly<Record<MediaName, { folder: string; extension: string; mimeType: string }>> = {
@@ -27,70 +25,7 @@ export const MEDIA: Readonly<Record<MediaName, { folder: string; extension: stri
   sticker: { folder: "stickers", extension: "webp", mimeType: "image/webp" },
 };
 
-const CAPTIONLESS = new Set<MediaName>(["video_note", "sticker"]);
-
-export const mediaMethods: Readonly<Record<string, Method>> = {
-  sendPhoto: sendOne("photo"),
-  sendDocument: sendOne("document"),
-  sendAudio: sendOne("audio"),
-  sendVoice: sendOne("voice"),
-  sendVideo: sendOne("video"),
-  sendVideoNote: sendOne("video_note"),
-  sendAnimation: sendOne("animation"),
-  sendSticker: sendOne("sticker"),
-
-  sendMediaGroup(account, call) {
-    const items = albumItems(call.parameters["media"]);
-    const destination = account.destination(call.parameters);
-    const checked = items.map((item) => {
-      refuseParseMode(item);
-      const kind = item["type"] as MediaName; // albumItems lets four kinds through
-      return {
-        source: checkedSource(account, call, kind, item["media"]),
-        parameters: item,
-        caption: captionFields(captionText(item["caption"], item["caption_entities"])),
-      };
-    });
-    return {
-      commit() {
-        const group = { media_group_id: account.mediaGroupId() };
-        return checked.map(({ source, parameters, caption }) => {
-          const media = stored(account, source);
-          return account.send(
-            call,
-            destination,
-            { ...mediaFields(account, media, parameters), ...caption, ...group },
-            media.sent,
-          );
-        });
-      },
-    };
-  },
-};
-
-function sendOne(kind: MediaName): Method {
-  return (account, call) => {
-    refuseParseMode(call.parameters);
-    const destination = account.destination(call.parameters);
-    const source = checkedSource(account, call, kind, call.parameters[kind]);
-    const caption = CAPTIONLESS.has(kind)
-      ? {}
-      : captionFields(captionText(call.parameters["caption"], call.parameters["caption_entities"]));
-    return {
-      commit() {
-        const media = stored(account, source);
-        return account.send(
-          call,
-          destination,
-          { ...mediaFields(account, media, call.parameters), ...caption },
-          media.sent,
-        );
-      },
-    };
-  };
-}
-
-type Source = {
+export type Source = {
   readonly kind: MediaName;
   readonly bytes: Buffer;
   readonly size: Size | undefined;
@@ -99,10 +34,10 @@ type Source = {
   readonly fileName?: string;
 };
 
-type Media = { readonly sent: SentMedia; readonly file: StoredFile; readonly size: Size | undefined };
+export type Media = { readonly sent: SentMedia; readonly file: StoredFile; readonly size: Size | undefined };
 
 /** Finds the bytes, uploaded or known, and checks them. Nothing is stored yet. */
-function checkedSource(account: Account, call: Call, kind: MediaName, given: unknown): Source {
+export function checkedSource(account: Account, call: Call, kind: MediaName, given: unknown): Source {
   const direct = call.uploads.get(kind);
   const reference = typeof given === "string" ? given : "";
   const attached = reference.startsWith("attach://") ? call.uploads.get(reference.slice(9)) : undefined;
@@ -115,7 +50,8 @@ function checkedSource(account: Account, call: Call, kind: MediaName, given: unk
   }
   const { bytes, fileName } = upload;
   if (bytes.length === 0) throw badRequest("file must be non-empty");
-  if (bytes.length > UPLOAD_BYTES) throw new Refusal(413, "Request Entity Too Large");
+  if (bytes.length > (account.isLocal ? LOCAL_UPLOAD_BYTES : UPLOAD_BYTES))
+    throw new Refusal(413, "Request Entity Too Large");
   const size = kind === "photo" ? photoSize(bytes) : imageSize(bytes);
   return { kind, bytes, size, ...(fileName !== "" && { fileName }) };
 }
@@ -134,7 +70,7 @@ function photoSize(bytes: Buffer): Size {
   return size;
 }
 
-function stored(account: Account, { kind, bytes, size, known, fileName }: Source): Media {
+export function stored(account: Account, { kind, bytes, size, known, fileName }: Source): Media {
   const { folder, extension, mimeType } = MEDIA[kind];
   const guessed = kind === "photo" ? false : lookup(fileName ?? "");
   const file =
@@ -156,7 +92,7 @@ function stored(account: Account, { kind, bytes, size, known, fileName }: Source
   return { sent, file, size };
 }
 
-function mediaFields(
+export function mediaFields(
   account: Account,
   { sent, file, size }: Media,
   parameters: Parameters,
@@ -211,18 +147,4 @@ export function photoSizes(account: Account, file: StoredFile, size: Size): NonN
     };
   });
   return [...smaller, { file_id: file.fileId, file_unique_id: file.uniqueId, ...size, file_size: file.size }];
-}
-
-function albumItems(media: unknown): readonly Parameters[] {
-  if (!Array.isArray(media)) throw badRequest("can't parse media JSON object");
-  if (media.length < ALBUM.least) throw badRequest("emulator: an album has at least 2 items");
-  if (media.length > ALBUM.most) throw badRequest("too many messages to send as an album");
-  const items = media as readonly Parameters[]; // what clients send; each is looked at below
-  const kinds = new Set(items.map((item) => item["type"]));
-  const alone = kinds.has("document") || kinds.has("audio");
-  const allowed = [...kinds].every((kind) => ["photo", "video", "document", "audio"].includes(String(kind)));
-  if (!allowed || (alone && kinds.size > 1)) {
-    throw badRequest("can't use the media of the specified type in the album");
-  }
-  return items;
 }
