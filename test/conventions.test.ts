@@ -26,6 +26,7 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
 /** Where a package is at home: nowhere else is it imported. */
 const HOMES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(grammy|@grammyjs\/.*)$/, ["channels/telegram"]],
+  [/^(https-proxy-agent|socks-proxy-agent)$/, ["channels"]],
   [/^@whiskeysockets\/baileys$/, ["channels/whatsapp"]],
   [/^(hono|@hono\/.*)$/, ["src/http"]],
   [/^(langchain|deepagents|@langchain\/.*)$/, ["src/agent"]],

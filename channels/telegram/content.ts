@@ -1,17 +1,18 @@
-import type { Location, Message, Poll, Sticker } from "grammy/types";
+import type { Location, Message, PaidMediaInfo, Poll, PollMedia, Sticker, WebAppData } from "grammy/types";
 import type { Unfetched } from "../../src/core/blocks.ts";
 import { durationWords, oneLine } from "../../src/core/words.ts";
 import { type Content, announced, familyOf, photo, text } from "./announced.ts";
-import { toMarkdown } from "./markdown.ts";
+import { fence, toMarkdown } from "./markdown.ts";
 import { chatName } from "./people.ts";
 import { richContent } from "./rich.ts";
+import { unknownIn } from "./unknown.ts";
 
 /** What a message, or a reply's copy of one, holds besides whom it answers. */
 export type Said = Omit<Partial<Message>, "reply_to_message">;
 
 /**
  * What a message says: its text or caption as Markdown, then its file as announced; what is neither becomes words that
- * name it. Nothing for service messages; never empty for any other, also of a kind that does not exist yet.
+ * name it. Nothing for service messages and for kinds that do not exist yet.
  */
 export function contentOf(message: Said, username: string | undefined): Content {
   return [...text(saidIn(message, username)), ...otherThanText(message)];
@@ -19,6 +20,11 @@ export function contentOf(message: Said, username: string | undefined): Content 
 
 /** A message of whatever kind in a few words: how a reply names what it answers. */
 export function inWords(message: Said): string {
+  const words = briefly(message);
+  return words === "" ? unknownIn(message) : words;
+}
+
+function briefly(message: Said): string {
   const others = otherThanText(message).map((part) => {
     if (part.type === "text") return part.text;
     // A sticker's picture comes with its words.
@@ -52,25 +58,22 @@ function otherThanText(message: Said): Content {
   if (message.video) return [announced("video", message.video)];
   if (message.video_note) return [announced("video", message.video_note, "video note")];
   if (message.sticker) return sticker(message.sticker);
-  const words = inBrackets(message);
-  if (words !== undefined) return text(words);
-  if (message.text !== undefined || message.caption !== undefined) return [];
-  const unknown = Object.keys(message).filter((key) => !ENVELOPE.has(key) && message[key as keyof Said]); // its own keys
-  if (unknown.length === 0 || unknown.some((key) => SERVICE.has(key))) return [];
-  return text(`[a message of a kind that I cannot read: ${unknown.join(", ").replaceAll("_", " ")}]`);
+  if (message.poll) return poll(message.poll);
+  if (message.paid_media) return paidMedia(message.paid_media);
+  return text(inBrackets(message));
 }
 
-/** A still one is a picture that its words go before; what moves cannot be looked at and is told of. */
+/** A still one is a picture that its words go before; of what moves there is a small still one. */
 function sticker(given: Sticker): Content {
-  const { emoji, set_name: set, is_animated, is_video } = given;
+  const { emoji, set_name: set, is_animated, is_video, thumbnail } = given;
   const kind = is_animated ? "animated" : is_video ? "video" : "";
   const name = ["sticker", emoji ?? "", kind].filter((part) => part !== "").join(" ");
   const words = text(bracketed(set === undefined ? name : `${name}, from the set “${set}”`));
-  if (kind !== "") return words;
-  return [...words, announced("image", { ...given, mime_type: "image/webp" }, "sticker")];
+  if (kind === "") return [...words, announced("image", { ...given, mime_type: "image/webp" }, "sticker")];
+  return thumbnail ? [...words, announced("image", thumbnail, "still of the sticker")] : words;
 }
 
-function inBrackets(message: Said): string | undefined {
+function inBrackets(message: Said): string {
   if (message.venue) {
     const { title, address, location } = message.venue;
     return bracketed(`venue ${title}, ${address}, ${coordinates(location)}`);
@@ -80,7 +83,6 @@ function inBrackets(message: Said): string | undefined {
     const { first_name, last_name, phone_number } = message.contact;
     return bracketed(`contact ${[first_name, last_name ?? ""].join(" ").trim()}, ${phone_number}`);
   }
-  if (message.poll) return pollWords(message.poll);
   if (message.checklist) {
     const { title, tasks } = message.checklist;
     return listed(
@@ -90,8 +92,6 @@ function inBrackets(message: Said): string | undefined {
   }
   if (message.dice) return bracketed(`dice ${message.dice.emoji} ${message.dice.value}`);
   if (message.story) return bracketed(`story from ${chatName(message.story.chat)}`);
-  if (message.paid_media)
-    return bracketed(`paid media for ${message.paid_media.star_count} stars, not visible`);
   if (message.game) return bracketed(`game ${message.game.title}: ${message.game.description}`);
   if (message.invoice) {
     const { title, description, total_amount, currency } = message.invoice;
@@ -102,8 +102,8 @@ function inBrackets(message: Said): string | undefined {
     return giftWords(`gift ${message.unique_gift.gift.name}`, message.unique_gift.text);
   if (message.giveaway) return bracketed(`giveaway of ${message.giveaway.winner_count} prizes`);
   if (message.giveaway_winners) return "[winners of a giveaway]";
-  if (message.web_app_data) return bracketed(`data from a web app: ${message.web_app_data.data}`);
-  return undefined;
+  if (message.web_app_data) return webAppWords(message.web_app_data);
+  return "";
 }
 
 function coordinates({ latitude, longitude }: Location): string {
@@ -113,7 +113,7 @@ function coordinates({ latitude, longitude }: Location): string {
 /** For "until it is switched off" Telegram writes this many seconds. */
 const FOR_EVER_SECONDS = 0x7fffffff;
 
-/** Of a live one the first step only: each next one is an edit of the message, and edits begin no turn. */
+/** Of a live one the first step only: each next one is an edit of the message, which says nothing to us. */
 function locationWords(location: Location): string {
   const { horizontal_accuracy: metres, live_period: seconds, heading } = location;
   return [
@@ -126,20 +126,45 @@ function locationWords(location: Location): string {
   ].join(", ");
 }
 
-function pollWords(poll: Poll): string {
+/** The question and what can be chosen, then the media of all of them in this order. */
+function poll(given: Poll): Content {
+  const { question, description, options, correct_option_ids: right, media } = given;
   const kind = [
-    poll.type === "quiz" ? "quiz" : "poll",
-    ...(poll.allows_multiple_answers ? ["several answers allowed"] : []),
-    ...(poll.is_closed ? ["closed"] : []),
+    given.type === "quiz" ? "quiz" : "poll",
+    ...(given.allows_multiple_answers ? ["several answers allowed"] : []),
+    ...(given.is_closed ? ["closed"] : []),
   ].join(", ");
-  const options = poll.options.map(({ text: option, voter_count: votes }, at) => {
+  const lines = options.map(({ text: option, voter_count: votes, media: shown }, at) => {
     const said = [
-      ...(poll.correct_option_ids?.includes(at) ? ["right"] : []),
+      ...besides(shown),
+      ...(right?.includes(at) ? ["right"] : []),
       ...(votes > 0 ? [`${votes} ${votes === 1 ? "vote" : "votes"}`] : []),
     ].join(", ");
     return `${oneLine(option)}${said === "" ? "" : ` [${said}]`}`;
   });
-  return listed(`${kind}: ${poll.question}${poll.description ? ` — ${poll.description}` : ""}`, options);
+  const asked = [question, ...(description ? [description] : []), ...besides(media)].join(" — ");
+  return [
+    ...text(listed(`${kind}: ${asked}`, lines)),
+    ...[media, ...options.map((option) => option.media)].flatMap((shown) => (shown ? mediaOf(shown) : [])),
+  ];
+}
+
+/** What stands beside a question or an answer, in a few words. */
+function besides(media: PollMedia | undefined): readonly string[] {
+  if (!media) return [];
+  return [media.link?.url ?? "", briefly(media)].map(oneLine).filter((words) => words !== "");
+}
+
+/** Of what has not been paid for there are no more than the sides. */
+function paidMedia({ star_count: stars, paid_media: media }: PaidMediaInfo): Content {
+  const shown = media.flatMap((one) => (one.type === "preview" ? [] : otherThanText(one)));
+  const words = `paid media for ${stars} stars${shown.length === 0 ? ", not visible" : ""}`;
+  return [...text(bracketed(words)), ...shown];
+}
+
+/** A bad client can send whatever it likes; the fence is one that it cannot close. */
+function webAppWords({ data, button_text: button }: WebAppData): string {
+  return `${bracketed(`data from a web app, button “${button}”`)}\n${fence(data)}`;
 }
 
 function giftWords(gift: string, words: string | undefined): string {
@@ -152,105 +177,4 @@ function listed(title: string, lines: readonly string[]): string {
 
 function bracketed(words: string): string {
   return `[${oneLine(words)}]`;
-}
-
-const ENVELOPE = keys(
-  "message_id",
-  "message_thread_id",
-  "from",
-  "sender_chat",
-  "date",
-  "guest_query_id",
-  "chat",
-  "business_connection_id",
-  "is_topic_message",
-  "direct_messages_topic",
-  "sender_tag",
-  "receiver_user",
-  "ephemeral_message_id",
-  "sender_boost_count",
-  "sender_business_bot",
-  "forward_origin",
-  "is_automatic_forward",
-  "reply_to_message",
-  "reply_to_checklist_task_id",
-  "reply_to_poll_option_id",
-  "is_paid_post",
-  "external_reply",
-  "quote",
-  "reply_to_story",
-  "via_bot",
-  "guest_bot_caller_user",
-  "guest_bot_caller_chat",
-  "edit_date",
-  "effect_id",
-  "has_protected_content",
-  "show_caption_above_media",
-  "is_from_offline",
-  "author_signature",
-  "link_preview_options",
-  "paid_star_count",
-  "reply_markup",
-  "media_group_id",
-  "has_media_spoiler",
-  "suggested_post_info",
-);
-
-const SERVICE = keys(
-  "boost_added",
-  "channel_chat_created",
-  "chat_background_set",
-  "chat_owner_changed",
-  "chat_owner_left",
-  "chat_shared",
-  "checklist_tasks_added",
-  "checklist_tasks_done",
-  "community_chat_added",
-  "community_chat_joined",
-  "community_chat_removed",
-  "connected_website",
-  "delete_chat_photo",
-  "direct_message_price_changed",
-  "forum_topic_closed",
-  "forum_topic_created",
-  "forum_topic_edited",
-  "forum_topic_reopened",
-  "general_forum_topic_hidden",
-  "general_forum_topic_unhidden",
-  "gift_upgrade_sent",
-  "giveaway_completed",
-  "giveaway_created",
-  "group_chat_created",
-  "left_chat_member",
-  "managed_bot_created",
-  "message_auto_delete_timer_changed",
-  "migrate_from_chat_id",
-  "migrate_to_chat_id",
-  "new_chat_members",
-  "new_chat_photo",
-  "new_chat_title",
-  "paid_message_price_changed",
-  "passport_data",
-  "pinned_message",
-  "poll_option_added",
-  "poll_option_deleted",
-  "proximity_alert_triggered",
-  "refunded_payment",
-  "successful_payment",
-  "suggested_post_approval_failed",
-  "suggested_post_approved",
-  "suggested_post_declined",
-  "suggested_post_paid",
-  "suggested_post_refunded",
-  "supergroup_chat_created",
-  "users_shared",
-  "video_chat_ended",
-  "video_chat_participants_invited",
-  "video_chat_scheduled",
-  "video_chat_started",
-  "write_access_allowed",
-);
-
-function keys(...names: readonly (keyof Message)[]): ReadonlySet<string> {
-  return new Set(names);
 }

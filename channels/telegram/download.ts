@@ -1,35 +1,68 @@
+import { isAbsolute } from "node:path";
 import type { Api } from "grammy";
+import type { Clock } from "../../src/core/clock.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import { MOST_DOWNLOAD_BYTES, readRef } from "./announced.ts";
 import { grammySignal } from "./deadline.ts";
 import { failureOf, wordsOf } from "./failures.ts";
+import { serverFile } from "./server-file.ts";
 import { type Line, readText } from "./transport.ts";
 
+const ERROR_BYTES = 64 * 1024;
+/** Telegram answers at once where it has a file, and a person waits for this one. */
+const OPEN_MS = 20_000;
+const TOO_SLOW = unavailable(`it did not answer within ${OPEN_MS / 1_000} s`);
+
+export type DownloadParts = {
+  readonly api: Api["raw"];
+  readonly line: Line;
+  /** "https://api.telegram.org/file/bot<token>/" */
+  readonly files: string;
+  /** The folder of a Bot API server on this machine, which hands out files of any size as paths. */
+  readonly serverFolder: string | undefined;
+};
+
 /**
- * Opens what a person sent. The link that Telegram gives holds the token and does not leave this file.
+ * Opens what a person sent. The link that Telegram gives holds the token and does not leave this file; it is asked for
+ * each time, because it holds for an hour.
  * @throws GatewayError "media.too_large" or "media.unavailable", also while the bytes are read; the signal's reason.
  */
 export async function download(
   ref: string,
-  parts: {
-    readonly api: Api["raw"];
-    readonly line: Line;
-    /** "https://api.telegram.org/file/bot<token>/" */
-    readonly files: string;
-  },
+  parts: DownloadParts & { readonly clock: Clock },
   signal: AbortSignal,
 ): Promise<AsyncIterable<Uint8Array>> {
   signal.throwIfAborted();
+  const { serverFolder, clock } = parts;
   const { fileId, tooLargeBytes } = readRef(ref);
-  if (tooLargeBytes !== undefined) throw tooLarge(tooLargeBytes);
-  const { file_path: path, file_size: bytes = 0 } = await describe(fileId, parts.api, signal);
-  if (bytes > MOST_DOWNLOAD_BYTES) throw tooLarge(bytes);
+  if (serverFolder === undefined && tooLargeBytes !== undefined) throw tooLarge(tooLargeBytes);
+  const slow = new AbortController();
+  // A server of one's own answers once it has fetched the file itself, whatever that takes.
+  const timer = serverFolder === undefined ? clock.after(OPEN_MS, () => slow.abort(TOO_SLOW)) : undefined;
+  try {
+    return await open(fileId, parts, AbortSignal.any([signal, slow.signal]));
+  } finally {
+    timer?.cancel();
+  }
+}
+
+async function open(
+  fileId: string,
+  { api, line, files, serverFolder }: DownloadParts,
+  signal: AbortSignal,
+): Promise<AsyncIterable<Uint8Array>> {
+  const { file_path: path, file_size: bytes = 0 } = await describe(fileId, api, signal);
   if (path === undefined) throw unavailable("Telegram gave no link to it");
+  if (isAbsolute(path)) {
+    if (serverFolder !== undefined) return serverFile(path, serverFolder, signal);
+    throw unavailable("the Bot API server runs with --local; set serverFolder to the folder of its files");
+  }
+  if (bytes > MOST_DOWNLOAD_BYTES) throw tooLarge(bytes);
   try {
     const address = path.split("/").map(encodeURIComponent).join("/");
-    const { status, body } = await parts.line.open(parts.files + address, { method: "GET", signal });
+    const { status, body } = await line.open(files + address, { method: "GET", signal });
     if (status === 200) return guarded(body, signal);
-    await readText(body); // the words of an error are for nobody
+    await readText(body, ERROR_BYTES); // the words of an error are for nobody
     throw unavailable(`Telegram answered ${status}`);
   } catch (thrown) {
     throw downloadError(thrown, signal);

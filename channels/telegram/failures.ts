@@ -1,4 +1,5 @@
 import { asError, GatewayError } from "../../src/core/errors.ts";
+import { withoutTokens } from "./secrets.ts";
 import { TransportError } from "./transport.ts";
 
 /** Why a call gave no result, without addresses, tokens and the text of messages. */
@@ -49,8 +50,8 @@ function refusal(error: Error & { readonly error_code: unknown; readonly descrip
 }
 
 /** Telegram quotes what it does not like, which is a part of the message. */
-function withoutText(description: string): string {
-  return description
+export function withoutText(description: string): string {
+  return withoutTokens(description)
     .replaceAll(/"[^"]*"|(?<!\w)'.*'/gs, "“…”")
     .slice(0, 200)
     .replace(/^Bad Request: /, "");

@@ -12,11 +12,13 @@ export function toMarkdown(text: string, entities: readonly MessageEntity[] = []
   return write({ text, username }, 0, text.length, ordered);
 }
 
-/** A code fence that its content cannot close. */
+/** A code fence that neither its content nor the name of a language can close; what is no such name is left out. */
 export function fence(code: string, language = ""): string {
   const ticks = "`".repeat(Math.max(3, longestRun(code) + 1));
-  return `${ticks}${language}\n${code.replace(/\n$/, "")}\n${ticks}`;
+  return `${ticks}${LANGUAGE.test(language) ? language : ""}\n${code.replace(/\n$/, "")}\n${ticks}`;
 }
+
+const LANGUAGE = /^[\w+#.-]{1,40}$/;
 
 export function inlineCode(code: string): string {
   const ticks = "`".repeat(longestRun(code) + 1);
@@ -33,13 +35,17 @@ export function link(words: string, url: string): string {
 }
 
 function percent(sign: string): string {
+  if (sign > "~") return encodeURIComponent(sign);
   return `%${sign.charCodeAt(0).toString(16).toUpperCase().padStart(2, "0")}`;
 }
 
 /** `sign` on both sides of the words; blanks at their ends stay outside, where Markdown wants them. */
 export function wrapped(words: string, sign: string): string {
-  const [, before = "", inner = "", after = ""] = /^(\s*)(.*?)(\s*)$/s.exec(words) ?? [];
-  return inner === "" ? words : `${before}${sign}${inner}${sign}${after}`;
+  const inner = words.trim();
+  const start = words.indexOf(inner);
+  return inner === ""
+    ? words
+    : `${words.slice(0, start)}${sign}${inner}${sign}${words.slice(start + inner.length)}`;
 }
 
 type Source = { readonly text: string; readonly username: string | undefined };
@@ -82,7 +88,7 @@ function dress(entity: MessageEntity, raw: string, inside: string, { username }:
     case "code":
       return inlineCode(raw);
     case "pre":
-      return fence(raw, /^[\w+#.-]{1,40}$/.exec(entity.language ?? "")?.[0]);
+      return fence(raw, entity.language);
     case "text_link":
       return link(inside, entity.url);
     case "blockquote":

@@ -1,5 +1,19 @@
-import type { Chat, MessageOrigin, User } from "grammy/types";
-import type { Forward } from "../../src/core/events.ts";
+import type { Chat, MessageOrigin, User, UserFromGetMe } from "grammy/types";
+import type { Forward, Sender } from "../../src/core/events.ts";
+import { isoOf } from "./dates.ts";
+
+/** What getMe says of the bot, as far as reading updates needs it. */
+export type BotIdentity = Pick<UserFromGetMe, "id" | "username" | "has_topics_enabled">;
+
+/**
+ * Who speaks for a group or a channel comes with a fake user that all such senders share; the chat that they speak for
+ * is who they are. Nobody where a bot speaks for itself.
+ */
+export function senderOf(from: User | undefined, speaksFor: Chat | undefined): Sender | undefined {
+  if (speaksFor) return { id: String(speaksFor.id), name: chatName(speaksFor) };
+  if (!from || from.is_bot) return undefined;
+  return { id: String(from.id), name: userName(from) };
+}
 
 export function userName({ first_name, last_name }: User): string {
   return last_name === undefined ? first_name : `${first_name} ${last_name}`;
@@ -28,6 +42,6 @@ export function forwardOf(origin: MessageOrigin): Forward {
   return {
     from: originName(origin),
     ...(signature === undefined ? {} : { signature }),
-    sentAt: new Date(origin.date * 1000).toISOString(),
+    sentAt: isoOf(origin.date),
   };
 }

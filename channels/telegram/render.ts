@@ -1,8 +1,10 @@
 import { eastAsianWidth } from "get-east-asian-width";
+import type { InputRichBlock } from "grammy/types";
 import { type Dialect, renderMarks } from "../../src/core/render-marks.ts";
 import type { MarkdownTree, Rendered } from "../../src/core/tree.ts";
 import { acceptableLink } from "./links.ts";
 import { clean } from "./normalise.ts";
+import { richBlocks } from "./rich-blocks.ts";
 
 /**
  * The tree as text and entities, the way that Telegram stores it: nothing here is changed by the server, so offsets
@@ -10,6 +12,14 @@ import { clean } from "./normalise.ts";
  */
 export function render(tree: MarkdownTree): Rendered {
   return renderMarks(tree, DIALECT);
+}
+
+/** `rich` says the same in blocks of a rich message, where those show more. */
+export type RichRendered = Rendered & { readonly rich?: readonly InputRichBlock[] };
+
+export function renderRich(tree: MarkdownTree): RichRendered {
+  const rich = richBlocks(tree);
+  return rich ? { ...render(tree), rich } : render(tree);
 }
 
 const DIALECT: Dialect = {

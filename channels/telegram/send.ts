@@ -1,24 +1,40 @@
 import type { Api, InputFile } from "grammy";
-import type { Message, MessageEntity } from "grammy/types";
+import type { Message } from "grammy/types";
 import type { MediaBlock } from "../../src/core/blocks.ts";
-import type { Attempt, BlobReader, MediaForm, MediaItem, Piece, PlatformId } from "../../src/core/channel.ts";
-import { GatewayError } from "../../src/core/errors.ts";
-import type { ChatAddress } from "../../src/core/identity.ts";
-import type { Rendered } from "../../src/core/tree.ts";
-import { grammySignal } from "./deadline.ts";
-import { type Failure, failureOf } from "./failures.ts";
-import { DIRECT_TOPIC } from "./inbound.ts";
+import type {
+  Attempt,
+  ChannelHost,
+  MediaForm,
+  MediaItem,
+  Piece,
+  PlatformId,
+} from "../../src/core/channel.ts";
+import { asError, GatewayError } from "../../src/core/errors.ts";
+import { grammySignal, type GrammySignal } from "./deadline.ts";
+import { failureOf } from "./failures.ts";
+import { type Forms, formsOf } from "./forms.ts";
 import { uploadName } from "./names.ts";
+import type { Pace } from "./pace.ts";
+import {
+  captionParameters,
+  messageIn,
+  richParameters,
+  type TextBody,
+  textParameters,
+} from "./piece-parameters.ts";
+import { destination, guestQuery } from "./place.ts";
+import { isEmpty, isUnchanged, sendError } from "./refusals.ts";
+import type { RichChats } from "./rich-chats.ts";
 
 export type SendParts = {
   readonly api: Api["raw"];
-  readonly blobs: BlobReader;
+  readonly host: Pick<ChannelHost, "accept" | "blobs" | "clock" | "log">;
+  readonly pace: Pace;
   readonly file: (bytes: AsyncIterable<Uint8Array>, name: string) => InputFile;
+  readonly linkPreviews: boolean | undefined;
+  readonly rich: RichChats;
+  readonly isQuiet: (now: number) => boolean;
 };
-
-/** The simpler forms that a refusal can name; a piece may need both. */
-const PLAIN = "plain";
-const DOCUMENT = "document";
 
 /** @throws GatewayError "send.*" where the outcome is known; an Error without a code where it is not. */
 export async function send(
@@ -27,93 +43,145 @@ export async function send(
   parts: SendParts,
   signal: AbortSignal,
 ): Promise<readonly PlatformId[]> {
-  const form = attempt.form ?? "";
+  const forms = formsOf(attempt);
+  const first = await tried(piece, forms, parts, signal);
+  if (first.movedTo === undefined) return first.ids;
+  // A group that became a supergroup has another number; nothing was sent to the old one.
+  tellMoved(piece.to.chat, first.movedTo, parts);
+  const moved = await tried({ ...piece, to: { ...piece.to, chat: first.movedTo } }, forms, parts, signal);
+  if (moved.movedTo === undefined) return moved.ids;
+  throw new GatewayError("send.not_written", "the group has moved twice while this was sent");
+}
+
+type Tried = { readonly ids: readonly PlatformId[]; readonly movedTo?: never } | { readonly movedTo: string };
+
+async function tried(piece: Piece, forms: Forms, parts: SendParts, signal: AbortSignal): Promise<Tried> {
   try {
-    return idsOf(await call(piece, form, parts, signal));
+    return { ids: await call(piece, forms, parts, grammySignal(signal)) };
   } catch (thrown) {
     const failure = failureOf(thrown);
-    if (failure.kind !== "refused" || failure.movedTo === undefined) throw sendError(failure, form);
-    // A group that became a supergroup has another number; nothing was sent to the old one.
-    const moved = { ...piece, to: { ...piece.to, chat: String(failure.movedTo) } };
-    try {
-      return idsOf(await call(moved, form, parts, signal));
-    } catch (again) {
-      throw sendError(failureOf(again), form);
-    }
+    if (failure.kind === "refused" && failure.movedTo !== undefined)
+      return { movedTo: String(failure.movedTo) };
+    const isRich = richParameters(piece, forms, parts.rich) !== undefined;
+    // An edit that asks for what stands there was made before.
+    if (isUnchanged(failure) && piece.replaces !== undefined) return { ids: [piece.replaces] };
+    // It has nothing in it that could be seen; a server without rich messages says so of each.
+    if (isEmpty(failure) && !isRich) return { ids: [] };
+    if (failure.kind === "refused" && failure.retryAfterMs !== undefined)
+      parts.pace.blocked(piece.to, failure.retryAfterMs);
+    throw sendError(failure, forms, isRich);
   }
 }
 
-/** Where a send goes. General, topic 1 of a forum, must not be named in it. */
-export function destination({ chat, topic }: ChatAddress): {
-  readonly chat_id: number;
-  readonly message_thread_id?: number;
-  readonly direct_messages_topic_id?: number;
-} {
-  const chat_id = Number(chat);
-  if (topic === undefined || topic === "1") return { chat_id };
-  if (topic.startsWith(DIRECT_TOPIC))
-    return { chat_id, direct_messages_topic_id: Number(topic.slice(DIRECT_TOPIC.length)) };
-  return { chat_id, message_thread_id: Number(topic) };
+function tellMoved(from: string, to: string, { host }: SendParts): void {
+  // The message does not wait for it; Telegram tells of it by itself as well.
+  host.accept([{ type: "chatMoved", id: `moved/${from}/${to}`, from, to }]).catch((thrown: unknown) => {
+    host.log.warn({ err: asError(thrown) }, "that a group has a new number could not be stored");
+  });
 }
 
 async function call(
   piece: Piece,
-  form: string,
+  forms: Forms,
   parts: SendParts,
-  nativeSignal: AbortSignal,
-): Promise<Message | readonly Message[]> {
-  const { api } = parts;
-  const signal = grammySignal(nativeSignal);
-  const plain = form.includes(PLAIN);
-  const replied = /^\d+$/.test(piece.replyTo ?? "") ? Number(piece.replyTo) : undefined;
-  const common = {
-    ...destination(piece.to),
-    ...(replied === undefined
-      ? {}
-      : { reply_parameters: { message_id: replied, allow_sending_without_reply: true } }),
-  };
-  const { body } = piece;
-  if (body.kind === "text") {
-    const text = {
-      text: body.rendered.text,
-      ...entities("entities", body.rendered, plain),
-      link_preview_options: { is_disabled: true },
-    };
-    return await api.sendMessage({ ...common, ...text }, signal);
-  }
+  signal: GrammySignal,
+): Promise<readonly PlatformId[]> {
+  const { to, body } = piece;
+  const query = guestQuery(to);
+  if (query !== undefined) return await answerGuest(query, piece, forms, parts, signal);
+  if (body.kind === "text") return await sendText(piece, body, forms, parts, signal);
   const items: readonly MediaItem[] = body.kind === "album" ? body.items : [body];
   const [only] = items;
   if (!only) throw new GatewayError("send.refused", "an album of no files was to be sent");
-  if (items.length > 1) return await sendAlbum(items);
-  const file = fileOf(only.media, parts);
-  const whole = { ...common, ...captionOf(only.caption, plain) };
-  switch (form.includes(DOCUMENT) ? "file" : only.as) {
+  parts.pace.took(to, items.length);
+  if (items.length > 1) return idsOf(await sendAlbum(piece, items, forms, parts, signal));
+  return idsOf(await sendFile(piece, only, forms, parts, signal));
+}
+
+async function sendText(
+  piece: Piece,
+  body: TextBody,
+  forms: Forms,
+  parts: SendParts,
+  signal: GrammySignal,
+): Promise<readonly PlatformId[]> {
+  const { api, pace, linkPreviews } = parts;
+  const rich = richParameters(piece, forms, parts.rich);
+  const text = textParameters(body, forms, linkPreviews);
+  const replaced = forms.has("new") ? undefined : messageId(piece.replaces);
+  pace.took(piece.to);
+  if (replaced !== undefined) {
+    await api.editMessageText({ ...messageIn(piece.to, replaced), ...(rich ?? text) }, signal);
+    return [String(replaced)];
+  }
+  const whole = common(piece, forms, parts);
+  if (!rich) return idsOf(await api.sendMessage({ ...whole, ...text }, signal));
+  try {
+    return idsOf(await api.sendRichMessage({ ...whole, ...rich }, signal));
+  } catch (thrown) {
+    const failure = failureOf(thrown);
+    if (failure.kind !== "refused" || failure.code !== 404) throw thrown;
+    parts.rich.unknown();
+    return idsOf(await api.sendMessage({ ...whole, ...text }, signal));
+  }
+}
+
+/** Where a message goes, what it answers, and whether it makes a sound. */
+function common({ to, replyTo }: Piece, forms: Forms, { host, isQuiet }: SendParts) {
+  const replied = forms.has("alone") ? undefined : messageId(replyTo);
+  return {
+    ...destination(to),
+    ...(replied === undefined
+      ? {}
+      : { reply_parameters: { message_id: replied, allow_sending_without_reply: true } }),
+    ...(isQuiet(host.clock.now()) ? { disable_notification: true } : {}),
+  };
+}
+
+async function sendFile(
+  piece: Piece,
+  { as, media, caption }: MediaItem,
+  forms: Forms,
+  parts: SendParts,
+  signal: GrammySignal,
+): Promise<Message> {
+  const { api } = parts;
+  const file = fileOf(media, parts);
+  const whole = { ...common(piece, forms, parts), ...captionParameters(caption, forms) };
+  switch (forms.has("document") ? "file" : as) {
     case "image":
       return await api.sendPhoto({ ...whole, photo: file }, signal);
     case "animation":
       return await api.sendAnimation({ ...whole, animation: file }, signal);
     case "video":
-      return await api.sendVideo({ ...whole, ...sides(only.media), video: file }, signal);
+      return await api.sendVideo({ ...whole, ...sides(media), video: file }, signal);
     case "voice":
-      return await api.sendVoice({ ...whole, ...duration(only.media), voice: file }, signal);
+      return await api.sendVoice({ ...whole, ...duration(media), voice: file }, signal);
     case "audio":
-      return await api.sendAudio({ ...whole, ...duration(only.media), audio: file }, signal);
+      return await api.sendAudio({ ...whole, ...duration(media), audio: file }, signal);
     case "file":
       return await api.sendDocument({ ...whole, document: file }, signal);
   }
-
-  async function sendAlbum(many: readonly MediaItem[]): Promise<readonly Message[]> {
-    const media = many.map(({ as, media: block, caption }) => ({
-      type: form.includes(DOCUMENT) ? DOCUMENT : GROUPED[as],
-      media: fileOf(block, parts),
-      ...captionOf(caption, plain),
-    }));
-    // The types want an album of one kind at a time; Telegram takes photos and videos together.
-    return await api.sendMediaGroup({ ...common, media: media as AlbumMedia }, signal);
-  }
 }
 
-/** What the Bot API calls the forms in an album. What moves or is a voice note is in none (limits in channel.ts). */
+async function sendAlbum(
+  piece: Piece,
+  items: readonly MediaItem[],
+  forms: Forms,
+  parts: SendParts,
+  signal: GrammySignal,
+): Promise<readonly Message[]> {
+  const media = items.map(({ as, media: block, caption }) => ({
+    type: forms.has("document") ? "document" : GROUPED[as],
+    media: fileOf(block, parts),
+    ...captionParameters(caption, forms),
+  }));
+  // The types want an album of one kind at a time; Telegram takes photos and videos together.
+  const whole = { ...common(piece, forms, parts), media: media as AlbumMedia };
+  return await parts.api.sendMediaGroup(whole, signal);
+}
+
+/** What the Bot API calls the forms in an album. What moves or is a voice note is in none (limits.ts). */
 const GROUPED: Readonly<Record<MediaForm, "photo" | "video" | "audio" | "document">> = {
   image: "photo",
   video: "video",
@@ -125,25 +193,31 @@ const GROUPED: Readonly<Record<MediaForm, "photo" | "video" | "audio" | "documen
 
 type AlbumMedia = Parameters<Api["raw"]["sendMediaGroup"]>[0]["media"];
 
-function fileOf(media: MediaBlock, { blobs, file }: SendParts): InputFile {
-  return file(blobs.open(media.blob), uploadName(media.filename ?? "") ?? media.type);
+/** Where the bot is a guest: one text, once, and without buttons, for their press does not say where they stand. */
+async function answerGuest(
+  query: string,
+  { to, body }: Piece,
+  forms: Forms,
+  { api, pace, linkPreviews }: SendParts,
+  signal: GrammySignal,
+): Promise<readonly PlatformId[]> {
+  if (body.kind !== "text")
+    throw new GatewayError("send.refused", "a guest's question is answered with one text, and takes no file");
+  const { text, ...more } = textParameters(body, new Set([...forms, "bare"]), linkPreviews);
+  const content = { message_text: text, ...more };
+  pace.took(to);
+  const { inline_message_id } = await api.answerGuestQuery(
+    {
+      guest_query_id: query,
+      result: { type: "article", id: "answer", title: "Answer", input_message_content: content },
+    },
+    signal,
+  );
+  return [inline_message_id];
 }
 
-function captionOf(
-  caption: Rendered | undefined,
-  plain: boolean,
-): { caption?: string; caption_entities?: MessageEntity[] } {
-  return caption ? { caption: caption.text, ...entities("caption_entities", caption, plain) } : {};
-}
-
-function entities<Name extends string>(
-  name: Name,
-  { marks }: Rendered,
-  plain: boolean,
-): { readonly [key in Name]?: MessageEntity[] } {
-  // A mark's type is Telegram's own word, and it has the fields that go with it: render.ts writes both.
-  const given = marks as readonly unknown[] as readonly MessageEntity[];
-  return plain || given.length === 0 ? {} : ({ [name]: [...given] } as { [key in Name]: MessageEntity[] });
+function fileOf(media: MediaBlock, { host, file }: SendParts): InputFile {
+  return file(host.blobs.open(media.blob), uploadName(media.filename ?? "") ?? media.type);
 }
 
 function sides({ width, height, durationSeconds }: MediaBlock): {
@@ -162,48 +236,10 @@ function duration({ durationSeconds }: MediaBlock): { duration?: number } {
   return durationSeconds === undefined ? {} : { duration: Math.round(durationSeconds) };
 }
 
+function messageId(ref: string | undefined): number | undefined {
+  return ref !== undefined && /^\d+$/.test(ref) ? Number(ref) : undefined;
+}
+
 function idsOf(sent: Message | readonly Message[]): readonly PlatformId[] {
   return [sent].flat().map(({ message_id }) => String(message_id));
-}
-
-const CLOSED = /chat not found|user is deactivated|bot was (?:blocked|kicked)/i;
-const AS_DOCUMENT =
-  /PHOTO_|VIDEO_|MEDIA_INVALID|IMAGE_PROCESS_FAILED|VOICE_MESSAGES_FORBIDDEN|too big for a photo|specified type in the album/i;
-const ENTITIES = /entit(?:y|ies)|ENTITY_|ENTITIES_/i;
-
-/** What the gateway is told: which of its ways to go on is right. */
-function sendError(failure: Failure, form: string): Error {
-  switch (failure.kind) {
-    case "not written":
-      return new GatewayError("send.not_written", failure.why);
-    case "no file":
-      return new GatewayError("send.refused", `nothing was sent: ${failure.why}`);
-    case "unknown":
-      // The edge in front of the Bot API turns too large a body away before the Bot API sees it.
-      if (failure.status === 413)
-        return new GatewayError(
-          "send.refused",
-          "Telegram takes at most 50 MB in one upload; send a smaller file",
-        );
-      return new Error(failure.why);
-    case "refused":
-      return refusalError(failure, form);
-  }
-}
-
-function refusalError(failure: Extract<Failure, { kind: "refused" }>, form: string): GatewayError {
-  const { code, description, retryAfterMs } = failure;
-  const words = `Telegram refused to send this (${code}): ${description}`;
-  if (code === 429)
-    return new GatewayError(
-      "send.rate_limited",
-      `Telegram asks to wait ${retryAfterMs === undefined ? "a while" : `${retryAfterMs / 1000} s`}`,
-      retryAfterMs === undefined ? {} : { retryAfterMs },
-    );
-  // The token is no more, which says nothing against the message: it waits until the operator has set another.
-  if (code === 401 || code === 404) return new GatewayError("send.not_written", words);
-  if (code === 403 || CLOSED.test(description)) return new GatewayError("send.chat_closed", words);
-  const simpler = AS_DOCUMENT.test(description) ? DOCUMENT : ENTITIES.test(description) ? PLAIN : undefined;
-  if (simpler === undefined || form.includes(simpler)) return new GatewayError("send.refused", words);
-  return new GatewayError("send.refused", words, { stepDown: form === "" ? simpler : `${form}, ${simpler}` });
 }

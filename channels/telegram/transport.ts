@@ -1,8 +1,10 @@
-import { Agent as HttpAgent, type IncomingMessage, request as httpRequest } from "node:http";
-import { Agent as HttpsAgent, request as httpsRequest } from "node:https";
+import { type IncomingMessage, request as httpRequest } from "node:http";
+import { request as httpsRequest } from "node:https";
 import type { Readable } from "node:stream";
 import { pipeline } from "node:stream";
 import { asError } from "../../src/core/errors.ts";
+import { endHandshake, poolsFor } from "./pool.ts";
+import { withoutTokens } from "./secrets.ts";
 
 /**
  * A call that ended without an answer of the Bot API. Holds no address and no cause: both carry the token.
@@ -14,7 +16,7 @@ export class TransportError extends Error {
   readonly status?: number;
 
   constructor(message: string, written: boolean, status?: number) {
-    super(message);
+    super(withoutTokens(message));
     this.name = "TransportError";
     this.written = written;
     if (status !== undefined) this.status = status;
@@ -27,6 +29,8 @@ export type Line = {
   readonly fetch: (url: string, call: Outgoing) => Promise<{ json(): Promise<unknown> }>;
   /** @throws TransportError; gives any status. The body fails with a TransportError when it breaks off. */
   readonly open: (url: string, call: Outgoing) => Promise<Answer>;
+  /** Ends every connection, also those in use; the next call opens a new one. */
+  readonly renew: () => void;
   /** Ends connections that nothing uses; what is under way goes on. */
   readonly idle: () => void;
 };
@@ -40,13 +44,17 @@ export type Outgoing = {
 
 export type Answer = { readonly status: number; readonly body: AsyncIterable<Uint8Array> };
 
-// A connection that idles longer is closed by us, before an edge closes it under a request that is being written.
-const IDLE_MS = 10_000;
+/** A connection that died without a word is noticed after this and what the system waits for its probes. */
+const KEEP_ALIVE_MS = 15_000;
 
-export function openLine(apiRoot: string): Line {
+/** telegram-bot-api cuts what getUpdates gives at about 4 MiB; nothing else is as long. */
+const ANSWER_BYTES = 16 * 1024 * 1024;
+
+/** `proxy` is the address of one through which all goes: "http://…", "https://…", "socks5://…". */
+export async function openLine(apiRoot: string, proxy?: string): Promise<Line> {
   const secure = apiRoot.startsWith("https:");
-  const options = { keepAlive: true, timeout: IDLE_MS };
-  const agent = secure ? new HttpsAgent(options) : new HttpAgent(options);
+  const newPool = await poolsFor(secure, proxy);
+  let pool = newPool();
 
   function open(url: string, call: Outgoing): Promise<Answer> {
     return new Promise((resolve, reject) => {
@@ -54,11 +62,23 @@ export function openLine(apiRoot: string): Line {
       const { method, headers = {}, body, signal } = call;
       const fail = (error: unknown): void => {
         signal?.removeEventListener("abort", abort);
-        reject(new TransportError(wordsFor(error, connected), connected));
+        reject(new TransportError(wordsFor(error, connected, proxy !== undefined), connected));
       };
-      const request = (secure ? httpsRequest : httpRequest)(url, { method, headers, agent });
-      const abort = (): void => void request.destroy(new Error("it was cut off"));
+      const request = (secure ? httpsRequest : httpRequest)(url, { method, headers, agent: pool });
+      const abort = (): void => {
+        const cutOff = new Error("it was cut off");
+        // A request that waits for a connection would not tell of its end.
+        fail(cutOff);
+        endHandshake(request);
+        request.destroy(cutOff);
+      };
+      request.on("proxyConnect", ({ statusCode }: { readonly statusCode: number }) => {
+        if (statusCode === 200) return;
+        fail(new Error(`it answered ${statusCode}`));
+        request.destroy();
+      });
       request.on("socket", (socket) => {
+        socket.setKeepAlive(true, KEEP_ALIVE_MS);
         if (request.reusedSocket || !(secure || socket.connecting)) connected = true;
         else socket.once(secure ? "secureConnect" : "connect", () => (connected = true));
       });
@@ -78,7 +98,7 @@ export function openLine(apiRoot: string): Line {
     open,
     async fetch(url, call) {
       const { status, body } = await open(url, call);
-      const text = await readText(body);
+      const text = await readText(body, ANSWER_BYTES);
       return {
         async json() {
           try {
@@ -93,17 +113,26 @@ export function openLine(apiRoot: string): Line {
         },
       };
     },
+    renew() {
+      pool.destroy();
+      pool = newPool();
+    },
     idle() {
-      for (const sockets of Object.values(agent.freeSockets))
+      for (const sockets of Object.values(pool.freeSockets))
         for (const socket of sockets ?? []) socket.destroy();
     },
   };
 }
 
-/** All of an answer; reading it to its end gives the connection back. */
-export async function readText(body: Answer["body"]): Promise<string> {
+/** All of an answer; reading it to its end gives the connection back. @throws TransportError where it has more bytes. */
+export async function readText(body: Answer["body"], mostBytes: number): Promise<string> {
   const chunks: Uint8Array[] = [];
-  for await (const chunk of body) chunks.push(chunk);
+  let bytes = 0;
+  for await (const chunk of body) {
+    bytes += chunk.length;
+    if (bytes > mostBytes) throw new TransportError(`an answer of more than ${mostBytes} bytes came`, true);
+    chunks.push(chunk);
+  }
   return Buffer.concat(chunks).toString("utf8");
 }
 
@@ -115,16 +144,17 @@ async function* read(
   try {
     for await (const chunk of response) yield chunk as Uint8Array; // no encoding is set, so chunks are buffers
   } catch (error) {
-    throw new TransportError(wordsFor(error, true), true);
+    throw new TransportError(wordsFor(error, true, false), true);
   } finally {
     signal?.removeEventListener("abort", abort);
     response.destroy();
   }
 }
 
-function wordsFor(error: unknown, connected: boolean): string {
+function wordsFor(error: unknown, connected: boolean, proxied: boolean): string {
   const { message } = asError(error);
   const code = typeof error === "object" && error !== null && "code" in error ? String(error.code) : "";
   const why = message === "" ? code : message;
-  return connected ? `the connection to Telegram broke: ${why}` : `Telegram could not be reached: ${why}`;
+  if (connected) return `the connection to Telegram broke: ${why}`;
+  return `Telegram could not be reached${proxied ? " through the proxy" : ""}: ${why}`;
 }

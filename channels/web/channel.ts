@@ -38,7 +38,7 @@ export async function openWebChat(host: ChannelHost): Promise<Channel> {
   );
   const uploads = await Uploads.open(host.stateDir);
   const site: Site = { host, page: await readPage(), transcript, live, uploads, closing: closing.signal };
-  await transcript.recover((event) => host.accept([event]));
+  await transcript.recover(async (event) => void (await host.accept([event])));
   host.http.mount("/", async (request) => {
     const response = answer(site, request);
     running.add(response);

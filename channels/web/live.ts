@@ -35,6 +35,8 @@ export class Live {
   }
 
   show(chat: string, progress: Progress): void {
+    // What was shown goes with the answer, or with its time.
+    if (progress.kind === "over") return;
     const before = this.#signs.get(chat);
     before?.timer.cancel();
     // Typing beside a draft says nothing new.

@@ -120,7 +120,11 @@ async function takeMessage(
 ): Promise<Response> {
   const received = await receive(request, chat, uploads);
   try {
-    const taken = await transcript.take(received.submission, received.keep, (event) => host.accept([event]));
+    const taken = await transcript.take(
+      received.submission,
+      received.keep,
+      async (event) => void (await host.accept([event])),
+    );
     if (taken.kind === "conflict")
       return sentence(409, "Another message was sent under this id; give each message a new one.");
     return json({ seq: taken.seq });

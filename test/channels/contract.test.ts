@@ -16,6 +16,7 @@ channelContract("Telegram", telegramBot, {
     "the Bot API has no key that tells a repeat from a second message",
 });
 
+const NO_EDITS = "what takes the place of an earlier text is a message of its own on the page";
 const OWN_STORE = "what it shows is this process's own store: no platform stands between";
 channelContract("the web chat", webChat, {
   "tells a definite no as send.refused": OWN_STORE,
@@ -23,11 +24,13 @@ channelContract("the web chat", webChat, {
   "tells a wait as send.rate_limited with its milliseconds": OWN_STORE,
   "tells a closed chat as send.chat_closed": OWN_STORE,
   "tells a lost answer as neither sent nor failed": OWN_STORE,
+  "puts a text in the place of an earlier one, or asks for a message of its own": NO_EDITS,
+  "asks for a message of its own where the one to be replaced is not there": NO_EDITS,
 });
 
 async function toy(): Promise<ContractWorld> {
   const clock = watchedClock(systemClock);
-  const platform = new ToyPlatform();
+  const platform = new ToyPlatform({ finds: true, choices: 3 });
   const host = await testHost({ id: "toy", clock });
   const channel = await toyKind(platform).open({}, host.host);
   const next = (outcome: Error | "shown, then lost"): void => {
@@ -52,7 +55,14 @@ async function toy(): Promise<ContractWorld> {
     person: {
       say: (text) => handedOver(platform.say("c1", text)),
       sendFile: (bytes, filename) => handedOver(platform.sendFile("c1", bytes, filename)),
-      sees: () => Promise.all(platform.shown.map(async (it) => ({ text: it.text, files: await files(it) }))),
+      sees: () =>
+        Promise.all(
+          platform.shown.map(async (it) => ({
+            text: it.text,
+            files: await files(it),
+            ...(it.choices ? { choices: it.choices } : {}),
+          })),
+        ),
     },
     trouble: {
       refuse: () => next(new GatewayError("send.refused", "no")),
@@ -90,10 +100,16 @@ async function telegramBot(): Promise<ContractWorld> {
         return byItself;
       },
       sees: async () =>
-        emulator.sentTo(chat.chatId).map(({ text, caption, media }) => ({
-          text: text ?? caption ?? "",
-          files: media ? [{ name: media.fileName ?? "", bytes: media.bytes }] : [],
-        })),
+        emulator.sentTo(chat.chatId).flatMap(({ messageId, caption, media }) => {
+          const now = emulator.message(chat.chatId, messageId);
+          if (!now) return [];
+          const buttons = now.reply_markup?.inline_keyboard.flat() ?? [];
+          return {
+            text: now.text ?? caption ?? "",
+            files: media ? [{ name: media.fileName ?? "", bytes: media.bytes }] : [],
+            ...(buttons.length > 0 ? { choices: buttons.map(({ text }) => text) } : {}),
+          };
+        }),
     },
     trouble: {
       refuse: () =>

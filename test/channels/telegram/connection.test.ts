@@ -1,8 +1,11 @@
 import { inspect } from "node:util";
 import { afterEach, describe, expect, it } from "vitest";
 import telegram from "../../../channels/telegram/index.ts";
+import { testHost } from "../../support/channel-host.ts";
 import { manualClock } from "../../support/clock.ts";
+import { startTelegram } from "../../support/telegram/emulator.ts";
 import type { Fault } from "../../support/telegram/faults.ts";
+import { relay } from "./edges.ts";
 import { type Bot, type BotOptions, openBot, until } from "./set-up.ts";
 
 const open: Bot[] = [];
@@ -109,6 +112,36 @@ describe("fetch", () => {
     expect(await get(bot, ref)).toHaveLength(100_000);
   });
 
+  it("asks for a new link each time, because one ends after an hour", async () => {
+    const clock = manualClock();
+    const bot = await setUp({ clock });
+    const ref = await sentBy(bot, Buffer.alloc(100));
+    expect(await get(bot, ref)).toHaveLength(100);
+    await clock.advance(3_600_000);
+    expect(await get(bot, ref)).toHaveLength(100);
+  });
+
+  it("reads no more than the beginning of what stands in for a file", async () => {
+    const bot = await setUp();
+    const ref = await sentBy(bot, Buffer.alloc(100));
+    let written = 0;
+    const edge = await relay(bot.emulator.apiRoot, ({ url = "" }, response) => {
+      if (!url.startsWith("/file/")) return false;
+      response.writeHead(404);
+      const more = (): void => {
+        while (!response.destroyed && response.write(Buffer.alloc(65_536))) written += 65_536;
+      };
+      response.on("drain", more);
+      more();
+      return true;
+    });
+    const other = await openBot({ emulator: bot.emulator, apiRoot: edge.url });
+    expect(await failure(other, get(other, ref))).toMatchObject({ code: "media.unavailable" });
+    expect(written).toBeLessThan(50_000_000);
+    await other.channel.close();
+    await edge.close();
+  });
+
   it("ends with the reason of its signal, before and within the bytes", async () => {
     const bot = await setUp();
     const ref = await sentBy(bot, Buffer.alloc(100_000));
@@ -123,6 +156,55 @@ describe("fetch", () => {
   });
 });
 
+describe("a second connection with a bot's token", () => {
+  it("is refused as long as the first one is open, in words without the token", async () => {
+    const bot = await setUp();
+    const host = await testHost({ id: "club" });
+    const settings = { token: bot.emulator.token, apiRoot: bot.emulator.apiRoot };
+    const error: unknown = await telegram.open(settings, host.host).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({
+      code: "channel.refused",
+      message:
+        "the channels “family” and “club” have the token of the same bot, whose messages only one can take in; make another bot with @BotFather and set channels.club.token to its token",
+    });
+    await bot.channel.close();
+    const channel = await telegram.open(settings, host.host);
+    bot.mira.sendText("hello");
+    await host.whenAccepted(1);
+    await channel.close();
+    await host.close();
+  });
+
+  it("is refused where the token was made anew, and where the first is just being closed", async () => {
+    const bot = await setUp();
+    let pass: () => void = () => {};
+    const slow = new Promise<void>((resolve) => (pass = resolve));
+    bot.host.beforeAccept(() => slow);
+    bot.mira.sendText("hello");
+    await until(() => bot.host.accepts() === 1);
+    const closing = bot.channel.close();
+    const renewed = bot.emulator.token.replace(/.{5}$/, "other");
+    const settings = { token: renewed, apiRoot: `${bot.emulator.apiRoot}/` };
+    const again = telegram.open(settings, bot.host.host).catch((thrown: unknown) => thrown);
+    expect(await again).toMatchObject({
+      message: "the earlier connection of the channel “family” has not ended yet; wait for it",
+    });
+    pass();
+    await closing;
+  });
+
+  it("is a bot of its own where the number is another", async () => {
+    const [one, other] = [
+      await setUp(),
+      await setUp({ emulator: await startTelegram({ botId: 6_900_000_002 }) }),
+    ];
+    one.mira.sendText("to one");
+    other.mira.sendText("to the other");
+    expect(await one.host.whenAccepted(1)).toMatchObject([{ content: [{ text: "to one" }] }]);
+    expect(await other.host.whenAccepted(1)).toMatchObject([{ content: [{ text: "to the other" }] }]);
+  });
+});
+
 describe("the start link", () => {
   it("waits until Telegram has said what the bot is called", async () => {
     const clock = manualClock();
@@ -131,7 +213,8 @@ describe("the start link", () => {
       before: (emulator) => void emulator.fault({ method: "getMe" }, { kind: "drop", when: "before" }),
     });
     const link = bot.channel.startLink?.("12345678");
-    await until(() => bot.host.logged.length === 1 && bot.timers() === 2);
+    // The link's own wait, that for the next try, and the watchdog's.
+    await until(() => bot.host.logged.length === 1 && bot.timers() === 3);
     await clock.advance(1_000);
     expect(await link).toBe("https://t.me/fern_demo_bot?start=12345678");
   });

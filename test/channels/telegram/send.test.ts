@@ -89,6 +89,23 @@ describe("a text", () => {
     await bot.send(text("hello"), { to: { channel: "family", chat: "-400000001" } });
     expect(bot.emulator.sent.map(({ chatId }) => chatId)).toEqual([-1_002_000_000_009]);
   });
+
+  it("tells of the new number of a group, and is sent although that cannot be stored", async () => {
+    const bot = await setUp();
+    bot.emulator.group({ id: -400_000_001, title: "Crew" });
+    bot.emulator.migrate(-400_000_001, -1_002_000_000_009);
+    await bot.host.whenAccepted(1); // Telegram tells of it by itself
+    const to = { channel: "family", chat: "-400000001" };
+    const asked: unknown[] = [];
+    bot.host.beforeAccept((event) => void asked.push(event));
+    await bot.send(text("hello"), { to });
+    const moved = { type: "chatMoved", id: "moved/-400000001/-1002000000009" };
+    expect(asked).toEqual([{ ...moved, from: "-400000001", to: "-1002000000009" }]);
+    bot.host.refuse(new GatewayError("store.unavailable", "the disk is full"));
+    await bot.send(text("again"), { to });
+    await until(() => bot.host.logged.length === 1);
+    expect(bot.emulator.sent).toHaveLength(2);
+  });
 });
 
 describe("a topic", () => {
@@ -100,9 +117,9 @@ describe("a topic", () => {
       .supergroup({ id: FORUM, title: "Boatyard", forum: true })
       .topic("Rigging", MIRA);
     const to = { channel: "family", chat: String(FORUM), topic: String(topic) };
+    await bot.channel.progress?.(to, { kind: "typing" });
     await bot.send(text("hello"), { to });
     await bot.send(one(bot, "application/pdf"), { to });
-    await bot.channel.progress?.(to, { kind: "typing" });
     expect(bot.emulator.sent.map(({ threadId }) => threadId)).toEqual([topic, topic]);
     expect(bot.emulator.chatActions.map(({ threadId, action }) => [threadId, action])).toEqual([
       [topic, "typing"],
@@ -254,11 +271,17 @@ describe("what Telegram says no to", () => {
     [bad("message caption is too long"), "send.refused", {}],
     [bad("message is too long"), "send.refused", { stepDown: undefined as never }],
     [bad("message thread not found"), "send.refused", { stepDown: undefined as never }],
-    [
-      bad("not enough rights to send text messages to the chat"),
-      "send.refused",
-      { stepDown: undefined as never },
-    ],
+    [bad("TOPIC_CLOSED"), "send.refused", { stepDown: undefined as never }],
+    [bad("not enough rights to send text messages to the chat"), "send.chat_closed", {}],
+    [bad("have no rights to send a message"), "send.chat_closed", {}],
+    [bad("need administrator rights in the channel chat"), "send.chat_closed", {}],
+    [bad("business connection not found"), "send.chat_closed", {}],
+    [bad("not enough rights to send photos to the chat"), "send.refused", { stepDown: "document" }],
+    [bad("message to be replied not found"), "send.refused", { stepDown: "alone" }],
+    [bad("QUOTE_TEXT_INVALID"), "send.refused", { stepDown: "alone" }],
+    [bad("BUTTON_DATA_INVALID"), "send.refused", { stepDown: "bare" }],
+    [bad("reply markup is too long"), "send.refused", { stepDown: "bare" }],
+    [bad("BUTTON_URL_INVALID"), "send.refused", { stepDown: "bare" }],
     [refuse(401, "Unauthorized"), "send.not_written", {}],
     [refuse(404, "Not Found"), "send.not_written", {}],
     [{ kind: "html", status: 413, when: "before" }, "send.refused", { stepDown: undefined as never }],
@@ -366,14 +389,5 @@ describe("a sign of life", () => {
     await until(() => bot.emulator.calls.some(({ method }) => method === "sendChatAction"));
     await clock.advance(10_000);
     await expect(shown).resolves.toBeUndefined();
-  });
-
-  it("shows no draft", async () => {
-    const bot = await setUp();
-    await bot.channel.progress?.(
-      { channel: "family", chat: String(MIRA.id) },
-      { kind: "draft", text: "so far" },
-    );
-    expect([bot.emulator.drafts, bot.emulator.chatActions]).toEqual([[], []]);
   });
 });

@@ -1,0 +1,41 @@
+import type { InlineKeyboardMarkup } from "grammy/types";
+import type { Choice } from "../../src/core/channel.ts";
+import { clean } from "./normalise.ts";
+
+/** UTF-16 units of a label; what is longer no phone shows in a line. */
+const LABEL_LENGTH = 64;
+/** So many units of labels stand readable beside each other on a phone. */
+const ROW_LENGTH = 28;
+const ROW_BUTTONS = 4;
+
+/** The buttons below a question, in their order; short ones stand beside each other. */
+export function keyboardOf(choices: readonly Choice[]): InlineKeyboardMarkup {
+  const rows: { text: string; callback_data: string }[][] = [];
+  let room = 0;
+  for (const { label, key } of choices) {
+    const text = labelOf(label);
+    const row = rows.at(-1);
+    if (row && text.length <= room && row.length < ROW_BUTTONS) row.push({ text, callback_data: key });
+    else {
+      rows.push([{ text, callback_data: key }]);
+      room = ROW_LENGTH;
+    }
+    room -= text.length;
+  }
+  return { inline_keyboard: rows };
+}
+
+/** The same for somebody without buttons, who may answer in words. */
+export function listOf(choices: readonly Choice[]): string {
+  return choices.map(({ label }) => `\n• ${labelOf(label)}`).join("");
+}
+
+const graphemes = new Intl.Segmenter("und", { granularity: "grapheme" });
+
+function labelOf(label: string): string {
+  const line = clean(label).replaceAll(/\s+/g, " ").trim();
+  if (line.length <= LABEL_LENGTH) return line;
+  // Segmenting takes more than its share of time; what is cut away is not looked at.
+  const cut = graphemes.segment(line.slice(0, 2 * LABEL_LENGTH)).containing(LABEL_LENGTH - 1);
+  return `${line.slice(0, cut?.index ?? 0)}…`;
+}

@@ -1,0 +1,117 @@
+import type { Message } from "grammy/types";
+
+/**
+ * A message of which nothing could be read, in words: of a kind that did not exist when this was written. "" for service
+ * messages, and where it is only empty.
+ */
+export function unknownIn(message: object): string {
+  const kinds = Object.entries(message).flatMap(([key, value]) => (value && !ENVELOPE.has(key) ? [key] : []));
+  if (kinds.length === 0 || kinds.some((key) => SERVICE.has(key))) return "";
+  return `[a message of a kind that I cannot read: ${kinds.join(", ").replaceAll("_", " ")}]`;
+}
+
+/** What stands around what is said, and words, which can always be read. */
+const ENVELOPE = keys(
+  "text",
+  "entities",
+  "caption",
+  "caption_entities",
+  "message_id",
+  "message_thread_id",
+  "from",
+  "sender_chat",
+  "date",
+  "guest_query_id",
+  "chat",
+  "business_connection_id",
+  "is_topic_message",
+  "direct_messages_topic",
+  "sender_tag",
+  "receiver_user",
+  "ephemeral_message_id",
+  "sender_boost_count",
+  "sender_business_bot",
+  "forward_origin",
+  "is_automatic_forward",
+  "reply_to_message",
+  "reply_to_checklist_task_id",
+  "reply_to_poll_option_id",
+  "is_paid_post",
+  "external_reply",
+  "quote",
+  "reply_to_story",
+  "via_bot",
+  "guest_bot_caller_user",
+  "guest_bot_caller_chat",
+  "edit_date",
+  "effect_id",
+  "has_protected_content",
+  "show_caption_above_media",
+  "is_from_offline",
+  "author_signature",
+  "link_preview_options",
+  "paid_star_count",
+  "reply_markup",
+  "media_group_id",
+  "has_media_spoiler",
+  "suggested_post_info",
+);
+
+const SERVICE = keys(
+  "boost_added",
+  "channel_chat_created",
+  "chat_background_set",
+  "chat_owner_changed",
+  "chat_owner_left",
+  "chat_shared",
+  "checklist_tasks_added",
+  "checklist_tasks_done",
+  "community_chat_added",
+  "community_chat_joined",
+  "community_chat_removed",
+  "connected_website",
+  "delete_chat_photo",
+  "direct_message_price_changed",
+  "forum_topic_closed",
+  "forum_topic_created",
+  "forum_topic_edited",
+  "forum_topic_reopened",
+  "general_forum_topic_hidden",
+  "general_forum_topic_unhidden",
+  "gift_upgrade_sent",
+  "giveaway_completed",
+  "giveaway_created",
+  "group_chat_created",
+  "left_chat_member",
+  "managed_bot_created",
+  "message_auto_delete_timer_changed",
+  "migrate_from_chat_id",
+  "migrate_to_chat_id",
+  "new_chat_members",
+  "new_chat_photo",
+  "new_chat_title",
+  "paid_message_price_changed",
+  "passport_data",
+  "pinned_message",
+  "poll_option_added",
+  "poll_option_deleted",
+  "proximity_alert_triggered",
+  "refunded_payment",
+  "successful_payment",
+  "suggested_post_approval_failed",
+  "suggested_post_approved",
+  "suggested_post_declined",
+  "suggested_post_paid",
+  "suggested_post_refunded",
+  "supergroup_chat_created",
+  "users_shared",
+  "video_chat_ended",
+  "video_chat_participants_invited",
+  "video_chat_scheduled",
+  "video_chat_started",
+  "write_access_allowed",
+);
+
+function keys(...names: readonly (keyof Message)[]): ReadonlySet<string> {
+  return new Set(names);
+}
