@@ -101,13 +101,14 @@ export class Connections {
       log,
       clock,
       accept: (events) => gateway.accept(id, events),
+      commands: (language) => gateway.commands(id, language),
       state: channelState(database, id),
       blobs,
       http: {
         origin: http.origin,
         loopback: http.loopback,
-        mount: (path, handler) => {
-          const unmount = http.mount(path, handler);
+        mount: (path, handler, options) => {
+          const unmount = http.mount(path, handler, options);
           unmounts.push(unmount);
           return unmount;
         },

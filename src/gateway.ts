@@ -1,7 +1,7 @@
 import { setMaxListeners } from "node:events";
 import { join } from "node:path";
 import type { AgentRunner } from "./core/agent.ts";
-import type { Channel } from "./core/channel.ts";
+import type { Channel, CommandWords } from "./core/channel.ts";
 import { type Clock, pause, type Timer } from "./core/clock.ts";
 import type { Dispatcher } from "./core/dispatcher.ts";
 import { asError } from "./core/errors.ts";
@@ -9,19 +9,23 @@ import type { InboundEvent } from "./core/events.ts";
 import type { ChannelId, ChatId } from "./core/identity.ts";
 import type { Log } from "./core/log.ts";
 import type { Rules } from "./core/rules.ts";
+import type { Language } from "./core/sentences.ts";
 import { inProcess } from "./dispatch/in-process.ts";
+import { contextFor } from "./intake/admit.ts";
 import { AttachmentLanes, type AttachmentParts, fetchAttachment } from "./intake/attachments.ts";
+import { commandWords } from "./intake/command-words.ts";
 import { Intake } from "./intake/intake.ts";
 import type { MediaLimits } from "./media/limits.ts";
 import type { Programs } from "./media/programs.ts";
 import type { Workshop } from "./media/workshop.ts";
+import { answering } from "./reply/answering.ts";
 import { type Deliver, deliver } from "./reply/deliver.ts";
-import { draftOf } from "./reply/draft.ts";
-import { type AnswerSettings, planReply, planWords } from "./reply/plan.ts";
+import { type AnswerSettings, planWords } from "./reply/plan.ts";
 import type { FileBlobs } from "./store/blobs.ts";
 import type { Database } from "./store/database.ts";
 import type { Workspaces } from "./store/workspace.ts";
 import { openWork, prune, recover, suspects } from "./store/upkeep.ts";
+import { liveIn } from "./turns/life.ts";
 import { Turns } from "./turns/turns.ts";
 
 /** Wake-ups may be lost; the facts are gone over this often. */
@@ -109,6 +113,7 @@ export class Gateway {
         },
         deliver: (chat) => this.#dispatcher.wake("deliver", String(chat), clock.now()),
         stop: (chat) => void this.#turns.stop(chat),
+        correct: (chat, correction) => this.#turns.correct(chat, correction),
       },
     });
     this.#turns = new Turns({
@@ -119,24 +124,17 @@ export class Gateway {
       owner: parts.owner,
       channel,
       agent: (name) => this.#rules.agents.get(name),
-      pieces: {
-        answer: (open, chat, { assets }, markdown) => {
-          const outputs = join(parts.workspaces.folderOf(chat), "outputs");
-          return planReply(markdown, {
-            channel: open,
-            roots: assets === undefined ? { outputs } : { outputs, assets },
-            answers: parts.answers,
-            blobs,
-            workshop: parts.workshop,
-            imagePixels: parts.media.imagePixels,
-            clock,
-            log,
-            signal: cutOff,
-          });
-        },
-        words: (open, text) => planWords(text, open),
-        draft: draftOf,
-      },
+      pieces: answering({
+        outputs: (chat) => join(parts.workspaces.folderOf(chat), "outputs"),
+        answers: parts.answers,
+        blobs,
+        workshop: parts.workshop,
+        imagePixels: parts.media.imagePixels,
+        clock,
+        log,
+        signal: cutOff,
+      }),
+      live: (to) => liveIn(this.#rules.channels.get(to.channel), to.chat),
       folder: (chat) => parts.workspaces.folderOf(chat),
       cutOff,
     });
@@ -196,14 +194,20 @@ export class Gateway {
   }
 
   /** Commits what a platform handed over. When it throws, the platform must keep it. */
-  async accept(channel: ChannelId, events: readonly InboundEvent[]): Promise<void> {
+  async accept(channel: ChannelId, events: readonly InboundEvent[]): Promise<ReadonlyMap<string, string>> {
     try {
-      await this.#intake.accept(channel, events);
+      const shown = await this.#intake.accept(channel, events);
       this.#intakeFault = undefined;
+      return shown;
     } catch (error) {
       this.#intakeFault = asError(error).message;
       throw error;
     }
+  }
+
+  /** What people of a connection can ask for with "/". */
+  commands(channel: ChannelId, language: Language): readonly CommandWords[] {
+    return commandWords(this.#rules.channels.get(channel), language);
   }
 
   /** Wake-ups before `begin` and during the stop find nothing to do; the facts keep what they were about. */
@@ -216,21 +220,16 @@ export class Gateway {
   }
 
   async #fetchOne(attachment: number, how: { readonly alone: boolean }): Promise<void> {
-    const { database, blobs, workspaces, workshop, programs, runner, media, clock, log } = this.#parts;
+    const { runner, media, clock } = this.#parts;
     const parts: AttachmentParts = {
-      database,
-      blobs,
-      workspaces,
-      workshop,
-      programs,
+      ...this.#parts,
       channel: (id) => this.#channels.get(id),
       agent: (name) => this.#rules.agents.get(name),
       senses: (agent) => runner.senses(agent),
       names: (id) => this.#rules.channels.get(id)?.names ?? [],
+      context: (id, place) => contextFor({ place }, this.#rules.channels.get(id)),
       lanes: this.#lanes,
       limits: media,
-      clock,
-      log,
       closing: this.#closing.signal,
     };
     const fetched = await fetchAttachment(attachment, parts, how);
@@ -299,11 +298,10 @@ export class Gateway {
 
   /** What the last turns have planned is sent while the grace lasts. */
   async #sendLast(): Promise<void> {
-    const { database, clock, log } = this.#parts;
+    const { database, log } = this.#parts;
     try {
       const { deliveries } = await openWork(database);
-      const due = deliveries.filter(({ at }) => at <= clock.now());
-      await Promise.all(due.map(({ chat }) => this.#deliver.run(chat)));
+      await Promise.all(deliveries.map(({ chat }) => this.#deliver.runOut(chat)));
     } catch (err) {
       log.warn({ err }, "what was left to send is sent at the next start");
     }

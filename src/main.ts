@@ -6,10 +6,13 @@ import { type Clock, scaledClock, systemClock } from "./core/clock.ts";
 import { asError, GatewayError, hasCode } from "./core/errors.ts";
 
 const USAGE = `perch [start]               run the gateway
-perch check                 check the configuration and print who answers where
+perch check [--live]        check the configuration and print who answers where;
+                            with --live also ask the platforms whether the connections can work
 perch why <message>         what became of a message, step by step
 perch people [revoke <channel> <person>]
-                            what was granted in chat
+                            what was granted and refused in chat
+perch pair [<channel> <code>]
+                            who asks to be let in; with the code they were given, let them in
 perch queue [retry <number>]
                             what waits, and messages that were set aside
 perch schema                print the JSON Schema of perch.yaml
@@ -31,7 +34,11 @@ async function main(): Promise<number> {
   try {
     const { values, positionals } = parseArgs({
       allowPositionals: true,
-      options: { config: { type: "string" }, help: { type: "boolean", short: "h" } },
+      options: {
+        config: { type: "string" },
+        help: { type: "boolean", short: "h" },
+        live: { type: "boolean", default: false },
+      },
     });
     const [command = "start", ...words] = positionals;
     const common = {
@@ -52,11 +59,13 @@ async function main(): Promise<number> {
         // A graph that does not heed its signal must not keep the process: the data folder is free for the next one.
         return process.exit(await (await import("./cli/start.ts")).start({ ...common, stop: stopSignal() }));
       case "check":
-        return await (await import("./cli/check.ts")).check(common);
+        return await (await import("./cli/check.ts")).check({ ...common, live: values.live });
       case "why":
         return await (await import("./cli/why.ts")).why(common, words);
       case "people":
         return await (await import("./cli/people.ts")).people(common, words);
+      case "pair":
+        return await (await import("./cli/pair.ts")).pair(common, words);
       case "queue":
         return await (await import("./cli/queue.ts")).queue(common, words);
       case "schema":

@@ -41,13 +41,13 @@ const TOY = { kind: "toy", settings: {} };
 describe("a connection that is closed", () => {
   it("has a command answered that it takes in at its very end", async () => {
     const { connections, platform, clock } = await setUp(async (channel, test) => {
-      await test.platform.say("c1", "/help");
+      await test.platform.say("c1", "/stop");
       await channel.close();
     });
     await connections.close("toy");
     await connections.open("toy", TOY);
     await clock.advance(0);
-    expect(platform.textsIn("c1")).toEqual([expect.stringContaining("/new")]);
+    expect(platform.textsIn("c1")).toEqual(["Nothing is running."]);
   });
 
   it("is left behind when it does not end, and can be opened again", async () => {

@@ -223,9 +223,10 @@ describe("the way of a message", () => {
     });
     await platform.say("c1", "go");
     await clock.advance(300 + 9_000);
-    expect(platform.progress.map(({ progress }) => progress.kind)).toEqual(["typing", "typing", "typing"]);
+    const kinds = ["typing", "typing", "typing", "over"];
+    expect(platform.progress.map(({ progress }) => progress.kind)).toEqual(kinds);
     await clock.advance(60_000);
-    expect(platform.progress).toHaveLength(3);
+    expect(platform.progress).toHaveLength(kinds.length);
   });
 
   it("tells the person of an attachment that could not be fetched, and keeps the text beside it", async () => {

@@ -1,6 +1,7 @@
 import { createAgent, SystemMessage } from "langchain";
 import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
 import type { AgentDefinition, Blobs, Senses } from "../core/agent.ts";
+import { choiceTool } from "./choices.ts";
 import { loadGraph, type ThreadGraph } from "./graph.ts";
 import { harness } from "./harness/harness.ts";
 import { loadModel } from "./models.ts";
@@ -29,7 +30,9 @@ export async function buildAgent(
   }
   const model = await loadModel(definition.model, blobs);
   const senses = sensesOf(definition, model.profile);
-  const files = definition.files && definition.model.provider !== "demo";
+  const takesTools = definition.model.provider !== "demo";
+  const files = definition.files && takesTools;
+  const choices = definition.choices === true && takesTools;
   // Loaded for agents that have them: deepagents takes a fifth of a second and 17 MB.
   const { fileTools, FILES_PROMPT } = files ? await import("./files/file-tools.ts") : NO_TOOLS;
   const prompt = [definition.prompt.trim(), FILES_PROMPT].filter((part) => part !== "").join("\n\n");
@@ -38,7 +41,7 @@ export async function buildAgent(
     // A plain string would be sent as a list of blocks, which not every compatible server reads.
     ...(prompt === "" ? {} : { systemPrompt: new SystemMessage(prompt) }),
     middleware: [harness(definition, { blobs, senses, files })],
-    tools: [...fileTools()],
+    tools: [...fileTools(), ...(choices ? [choiceTool()] : [])],
     checkpointer,
   });
   // The agent's own invoke() sends the whole saved state in as input again, every turn.

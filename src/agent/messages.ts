@@ -1,4 +1,5 @@
 import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import type { CorrectionWords } from "../core/agent.ts";
 import type { BlobRef, ContentBlock } from "../core/blocks.ts";
 import { mediaWords } from "./words.ts";
 
@@ -28,6 +29,15 @@ export function perchContent(message: BaseMessage): PerchContent | undefined {
   const perch = message.additional_kwargs["perch"];
   if (typeof perch !== "object" || perch === null || !("content" in perch)) return undefined;
   return perch as PerchContent; // written by this file alone
+}
+
+/** A correction in a thread: it belongs to the question before it and asks none of its own. */
+export function correctionMessage({ id, text }: CorrectionWords): HumanMessage {
+  return new HumanMessage({ id, content: text, additional_kwargs: { perchCorrection: true } });
+}
+
+export function isCorrection(message: BaseMessage): boolean {
+  return message.additional_kwargs["perchCorrection"] === true;
 }
 
 /** The same message, with what a model has refused of it; the same id, so that it takes the other's place. */

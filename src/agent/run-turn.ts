@@ -4,9 +4,10 @@ import type { AgentAnswer, AgentTurn, Blobs } from "../core/agent.ts";
 import { GatewayError } from "../core/errors.ts";
 import { askGraph } from "./ask-graph.ts";
 import type { BuiltAgent } from "./build.ts";
+import { offerIn } from "./choices.ts";
 import type { ThreadGraph } from "./graph.ts";
 import { missingResults } from "./harness/repair.ts";
-import { humanMessage, perchContent } from "./messages.ts";
+import { humanMessage, isCorrection, perchContent } from "./messages.ts";
 import { glancing } from "./threads.ts";
 import { withTurn } from "./turn-config.ts";
 import { nameOf } from "./words.ts";
@@ -22,7 +23,10 @@ export async function runTurn(
   signal: AbortSignal,
 ): Promise<AgentAnswer> {
   const config = {
-    configurable: withTurn({ thread_id: turn.thread, hold: turn.hold }, { folder: turn.folder }),
+    configurable: withTurn(
+      { thread_id: turn.thread, hold: turn.hold },
+      { folder: turn.folder, ...(turn.corrections ? { corrections: turn.corrections } : {}) },
+    ),
   };
   // LangGraph leaves a listener for each step; the signal lives as long as the turn.
   setMaxListeners(0, signal);
@@ -31,7 +35,7 @@ export async function runTurn(
     const before = await stands();
     const earlier = before.findLast((message) => isCopy(message, turn.messageId));
     const answered = earlier?.id === undefined ? undefined : answerTo(earlier.id, before);
-    if (answered) return { markdown: answered, replayed: true, refused: refusedOf(earlier) };
+    if (answered) return { ...answered, replayed: true, refused: refusedOf(earlier) };
 
     const id = idFor(turn.messageId, before);
     // One checkpoint at the end of the turn; what a crash loses is run again from the inbox.
@@ -53,9 +57,9 @@ export async function runTurn(
             { messages: stands, run: async (input) => run(await stands(), input) },
           );
     signal.throwIfAborted();
-    const markdown = answerTo(id, after);
+    const answer = answerTo(id, after);
     const asked = after.find((message) => message.id === id);
-    if (markdown) return { markdown, replayed: false, refused: refusedOf(asked) };
+    if (answer) return { ...answer, replayed: false, refused: refusedOf(asked) };
     throw new GatewayError("model.failed", `agent "${turn.agent.name}" ended its turn without any text`);
   } catch (error) {
     if (signal.aborted) throw signal.reason;
@@ -100,14 +104,24 @@ async function streamed(
  * What was finally said after this message and before the next one of a person; undefined if nothing was. Graphs write
  * human messages too, to hand their agents work or results: those are no person's.
  */
-function answerTo(id: string, messages: readonly BaseMessage[]): string | undefined {
+function answerTo(
+  id: string,
+  messages: readonly BaseMessage[],
+): Pick<AgentAnswer, "markdown" | "choices" | "corrected"> | undefined {
   const asked = messages.findLastIndex((message) => message.id === id);
   const next = messages.findIndex((message, at) => at > asked && perchContent(message) !== undefined);
-  const said = messages
-    .slice(asked + 1, next < 0 ? undefined : next)
-    .findLast((message) => AIMessage.isInstance(message));
+  const turn = messages.slice(asked + 1, next < 0 ? undefined : next);
+  const said = turn.findLast((message) => AIMessage.isInstance(message));
   if (said === undefined || (said.tool_calls?.length ?? 0) > 0) return undefined;
-  return said.text.trim() === "" ? undefined : said.text;
+  const offer = offerIn(turn);
+  const markdown = [said.text, offer?.beside ?? ""].find((text) => text.trim() !== "");
+  if (markdown === undefined) return undefined;
+  const corrected = turn.filter(isCorrection).map((message) => message.id ?? "");
+  return {
+    markdown,
+    ...(corrected.length === 0 ? {} : { corrected }),
+    ...(offer ? { choices: offer.choices } : {}),
+  };
 }
 
 /** Names of the media of a message that a model refused; the harness has written them down beside it. */

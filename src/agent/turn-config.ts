@@ -1,7 +1,11 @@
+import type { AgentTurn } from "../core/agent.ts";
+
 /** What the middleware and tools of a run are told of its turn, under one key of the run's `configurable`. */
 export type TurnConfig = {
   /** Absolute path of the chat's folder. */
   readonly folder: string;
+  /** As `AgentTurn.corrections`. */
+  readonly corrections?: AgentTurn["corrections"];
 };
 
 /** Objects stay in the run; LangChain copies plain values of `configurable` into what is traced and stored. */

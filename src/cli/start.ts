@@ -23,6 +23,7 @@ import { claimCode, hasOwner } from "../store/people.ts";
 import { threadStore } from "../store/threads.ts";
 import { EXIT } from "./exit.ts";
 import { kinds } from "./kinds.ts";
+import { warnOfFaults } from "./live.ts";
 import { welcome } from "./welcome.ts";
 
 const LINK_AGAIN_MS = 30_000;
@@ -104,6 +105,7 @@ export async function start(options: StartOptions): Promise<number> {
   await Promise.all([...config.channels].map(([id, channel]) => connections.open(id, channel)));
   // It never rejects. What was in flight at a crash may take its time, and nobody waits for that here.
   void gateway.begin();
+  void warnOfFaults(config, clock, log);
   let taken = Promise.resolve();
   // One after another, or a connection that the next change takes away could still be opened by this one.
   const onChange = (result: LoadResult): void => {

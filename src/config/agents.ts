@@ -152,7 +152,8 @@ async function loadAgent(name: string, path: string, options: AgentsFolder): Pro
   const checked = check(agentSchema, source.value ?? {}, source);
   if (!checked.ok) return { faults: [...faults, ...checked.faults] };
 
-  const { model, baseUrl, apiKey, graph, assets, transcriber, files, senses, limits } = checked.value;
+  const { model, baseUrl, apiKey, graph, assets, transcriber, files, choices, senses, limits } =
+    checked.value;
   const choice = source.spoiledUnder(["model"]) ? DEMO : modelChoice(model, source);
   if ("problem" in choice) faults.push(choice);
   for (const [key, written, kind] of [
@@ -192,6 +193,7 @@ async function loadAgent(name: string, path: string, options: AgentsFolder): Pro
     ...(assets === undefined ? {} : { assets: resolve(folder, assets) }),
     ...(transcriber === undefined ? {} : { transcriber: withUsualKey(transcriber, options.lookup) }),
     files,
+    ...(choices ? { choices } : {}),
     ...(senses === undefined ? {} : { senses }),
     limits: { turnSeconds: options.turnSeconds, ...limits },
   };

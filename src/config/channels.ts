@@ -6,6 +6,7 @@ import type { KindSettings } from "./check.ts";
 import { suggestion } from "./faults.ts";
 import type { Fault } from "./faults.ts";
 import type { Path } from "./path.ts";
+import { peopleFaults } from "./people.ts";
 import { hideSecrets } from "./secrets.ts";
 import { channelSchema, NAME } from "./schema.ts";
 import type { ChannelSettings } from "./schema.ts";
@@ -66,7 +67,12 @@ export async function loadChannels(options: {
       at,
     );
     const kind = await checkKind(value, source, at, kinds);
-    faults.push(...(common.ok ? [] : common.faults), ...kind.faults);
+    const people = kind.people ? peopleFaults(value, source, at, kind.people) : [];
+    // Of what is no id anywhere, those who know how the platform's ids look say more than the schema.
+    const others = common.ok
+      ? []
+      : common.faults.filter(({ path }) => !people.some((fault) => fault.path === path));
+    faults.push(...others, ...people, ...kind.faults);
     faults.push(
       ...openFaults(value, source, at),
       ...agentFaults(value, source, at, agents),
@@ -90,6 +96,7 @@ export async function loadChannels(options: {
 type KindChecked = {
   readonly settings?: unknown;
   readonly owner?: string;
+  readonly people?: KindSettings["people"];
   readonly faults: readonly Fault[];
 };
 
@@ -116,6 +123,7 @@ async function checkKind(
   const checked = check(kind.settings, own, source, at, COMMON_KEYS);
   return {
     ...(kind.owner === undefined ? {} : { owner: kind.owner }),
+    ...(kind.people === undefined ? {} : { people: kind.people }),
     ...(checked.ok ? { settings: checked.value, faults: [] } : { faults: checked.faults }),
   };
 }
@@ -179,16 +187,35 @@ function rulesOf(
   defaultAgent: string,
   kindOwner: string | undefined,
 ): ChannelRules {
-  const { allow, deny, open, strangers, names, chats } = settings;
+  const {
+    allow,
+    deny,
+    open,
+    turnsPerHour,
+    strangers,
+    names,
+    edits,
+    reactions,
+    context,
+    live,
+    commands,
+    chats,
+  } = settings;
   const owner = settings.owner ?? kindOwner;
   return {
     ...(owner === undefined ? {} : { owner }),
     allow,
     deny,
     open,
+    turnsPerHour,
     strangers,
     agent: settings.agent ?? defaultAgent,
     names,
+    edits,
+    reactions,
+    context,
+    ...(live === undefined ? {} : { live }),
+    commands,
     chats,
   };
 }

@@ -9,7 +9,7 @@ import { child } from "./yaml-source.ts";
 import type { YamlSource } from "./yaml-source.ts";
 
 /** A channel kind as far as the configuration knows it. */
-export type KindSettings = Pick<ChannelKind<unknown>, "kind" | "settings" | "owner">;
+export type KindSettings = Pick<ChannelKind<unknown>, "kind" | "settings" | "owner" | "people">;
 
 type Checked<T> =
   | { readonly ok: true; readonly value: T }
@@ -129,9 +129,20 @@ function issueFaults(
       .filter((key) => !source.spoiledUnder([...full, key]) || source.unsetUnder([...full, key]).length > 0)
       .map((key) => source.fault([...full, key], "unknown key", suggestion(key, known)));
   }
+  // Of several forms, the one that the value got furthest with says best what is wrong.
+  const near =
+    detail.code === "invalid_union" ? detail.errors.find((form) => form.some(isInside)) : undefined;
+  if (near) {
+    const inside = near.map((inner) => ({ ...inner, path: [...issue.path, ...inner.path] }));
+    return inside.flatMap((inner) => issueFaults(inner, schema, source, at, beside));
+  }
   if (source.spoiledUnder(full)) return [];
   const { problem, remedy } = words(detail, full, source);
   return [source.fault(full, hideSecrets(problem, source.secrets), hideSecrets(remedy, source.secrets))];
+}
+
+function isInside({ path }: z.core.$ZodIssue): boolean {
+  return path.length > 0;
 }
 
 type Words = { readonly problem: string; readonly remedy: string };
@@ -155,8 +166,8 @@ function words(issue: z.core.$ZodIssue, path: Path, source: YamlSource): Words {
       const values = issue.values.map(String);
       const written = source.text(path);
       return {
-        problem: source.has(path) ? `must be ${values.join(" or ")}` : "is missing",
-        remedy: written === undefined ? `Write ${values.join(" or ")}` : suggestion(written, values),
+        problem: source.has(path) ? `must be ${oneOf(values)}` : "is missing",
+        remedy: written === undefined ? `Write ${oneOf(values)}` : suggestion(written, values),
       };
     }
     case "too_big":
@@ -181,6 +192,10 @@ const TYPES: Readonly<Record<string, string>> = {
   object: "a map of keys",
   record: "a map of keys",
 };
+
+function oneOf(values: readonly string[]): string {
+  return [values.slice(0, -1).join(", "), ...values.slice(-1)].filter(Boolean).join(" or ");
+}
 
 function limit(bound: string, value: number | bigint, origin: string, key: string): Words {
   const unit = origin === "string" ? " characters" : origin === "array" ? " entries" : unitOf(key);

@@ -1,5 +1,7 @@
 import { z } from "zod";
 
+import { COMMANDS } from "../core/commands.ts";
+
 // Every default of the configuration stands here, once. Messages read "what is wrong; what to do".
 
 /** Names of channels and agents: they stand in rows, folders and thread ids. */
@@ -26,8 +28,28 @@ const when = z
     "Which messages of a group are answered: those addressed to the bot (the default), all, or none.",
   );
 
+/** Commands that the agent never hears of. */
+const OURS: ReadonlySet<string> = new Set([...COMMANDS, "start"]);
+
+const context = z
+  .int()
+  .min(0)
+  .max(100)
+  .describe("How many messages of a group that were not for the agent it is shown when it is asked.");
+const live = z
+  .enum(["draft", "edit", "off"])
+  .describe("How an answer that is being written is shown: as the platform's draft, by edits, or not.");
+
 const chat = z.strictObject({
   agent: agent.exactOptional(),
+  allow: z
+    .union([z.literal("everyone"), z.array(id)], {
+      error: 'must be a list of ids, or everyone; Write allow: ["123456789"], or allow: everyone',
+    })
+    .exactOptional()
+    .describe("Who may talk in this chat, besides those who may everywhere: ids, or everyone."),
+  context: context.exactOptional(),
+  live: live.exactOptional(),
   when: when.exactOptional(),
   senders: z.record(idText, z.strictObject({ agent })).exactOptional(),
   topics: z
@@ -44,17 +66,50 @@ export const channelSchema = z.strictObject({
   deny: z.array(id).default([]).describe("People who may not, whatever else is said."),
   open: z.boolean().default(false).describe("Everybody may talk here; needs `acknowledge`."),
   acknowledge: z.literal("allow-arbitrary-senders").exactOptional(),
+  turnsPerHour: z
+    .int()
+    .min(1)
+    .max(10_000)
+    .default(20)
+    .describe(
+      "Turns that each person gets in an hour whom only `open` lets in, or `allow: everyone` of a chat.",
+    ),
   strangers: z
-    .enum(["silent", "polite"])
+    .enum(["silent", "polite", "pair"])
     .default("silent")
-    .describe("What others get: nothing, or one sentence."),
+    .describe("What others get: nothing, one sentence, or a code that you can let them in with."),
   agent: agent.exactOptional(),
   names: z
     .array(z.string().regex(/\p{L}|\p{N}/u, "a name is words that can be said; Write one such as perch"))
     .default([])
     .describe(
-      "What people call the agent aloud: in a group, voice notes with such a word in them are answered.",
+      "What people call the agent: in a group, messages and voice notes with such a word in them are answered.",
     ),
+  edits: z
+    .strictObject({
+      running: z.enum(["wait", "steer"]).default("wait"),
+      answered: z.enum(["note", "rerun"]).default("note"),
+    })
+    .prefault({})
+    .describe("What an edit leads to while its message is being answered, and afterwards."),
+  reactions: z
+    .enum(["ignore", "note", "turn"])
+    .default("note")
+    .describe(
+      "What a reaction to the agent's messages leads to: nothing, a note with the next turn, or a turn.",
+    ),
+  context: context.default(0),
+  live: live.exactOptional(),
+  commands: z
+    .record(
+      z
+        .string()
+        .regex(/^[a-z][a-z0-9_]{0,31}$/, "a command is 1–32 lower-case letters, digits and _; Rename it")
+        .refine((word) => !OURS.has(word), "Perch itself answers to this command; Rename it"),
+      z.string().min(1).max(256),
+    )
+    .default({})
+    .describe("What people may ask the agent for by /name, and what each is for."),
   chats: z
     .record(idText, chat)
     .default({})
@@ -201,6 +256,7 @@ export const agentSchema = z.strictObject({
     )
     .exactOptional(),
   files: z.boolean().default(true),
+  choices: z.boolean().default(false),
   // Over our own table of models.
   senses: z
     .strictObject({

@@ -15,6 +15,8 @@ export type AgentDefinition = {
   readonly transcriber?: Transcriber;
   /** Whether the agent may read what people sent, and write files, in the folder of its chat. */
   readonly files: boolean;
+  /** Whether the agent may ask with buttons below its answer. */
+  readonly choices?: boolean;
   /** What the operator knows of the model better than our table. */
   readonly senses?: Partial<Senses>;
   readonly limits: AgentLimits;
@@ -70,7 +72,12 @@ export type AgentTurn = {
   readonly folder: string;
   /** Called with the whole assistant text so far, never with reasoning or tool output. */
   readonly onText?: (text: string) => void;
+  /** What was corrected since the turn began, for the agent's next step; each is given once. Graphs are not asked for it. */
+  readonly corrections?: () => readonly CorrectionWords[];
 };
+
+/** `text` is framed as it may be shown; `id` names it in the thread and is stable over restarts. */
+export type CorrectionWords = { readonly id: string; readonly text: string };
 
 export type AgentAnswer = {
   /** Markdown; media as `![alt](path)` under the chat's outputs or the agent's assets. Never empty. */
@@ -79,6 +86,10 @@ export type AgentAnswer = {
   readonly replayed: boolean;
   /** Names of media that the provider refused and that were answered without; told to the person once. */
   readonly refused: readonly string[];
+  /** Ids of the corrections that this answer was given with: they stand in the thread. */
+  readonly corrected?: readonly string[];
+  /** What may be answered by a press of a button, if the agent has offered that: at least one. */
+  readonly choices?: readonly string[];
 };
 
 /** The port that `turns` calls and `src/agent` implements. */

@@ -3,6 +3,7 @@ import type { Clock } from "./clock.ts";
 import type { InboundEvent } from "./events.ts";
 import type { ChannelId, ChatAddress } from "./identity.ts";
 import type { Log } from "./log.ts";
+import type { Language } from "./sentences.ts";
 import type { MarkdownTree, Rendered } from "./tree.ts";
 
 /** What `channels/<kind>/index.ts` exports by default: its settings, and how to open a connection. */
@@ -12,8 +13,26 @@ export type ChannelKind<Settings = never> = {
   readonly settings: SettingsSchema<Settings>;
   /** Where everybody who gets in is one person, that person's id: the owner, unless the operator names another. */
   readonly owner?: string;
+  /** How this platform's ids of people look, for owner, allow and deny; `example` is shown to whoever wrote another thing. */
+  readonly people?: { readonly pattern: RegExp; readonly example: string };
   open(settings: Settings, host: ChannelHost): Promise<Channel>;
+  /**
+   * Asks the platform whether the connection can work, for `perch check --live`: changes nothing there. Never rejects; an
+   * unreachable platform is a finding.
+   */
+  examine?(settings: Settings, by: Examination): Promise<readonly Finding[]>;
 };
+
+export type Examination = {
+  readonly clock: Clock;
+  /** Chats that the configuration has rules for, by the platform's ids. */
+  readonly chats: readonly { readonly chat: string; readonly when: "addressed" | "all" | "none" }[];
+  /** Where people and platforms reach mounted paths. */
+  readonly origin: string;
+};
+
+/** What was found: a fact, or a fault with what to do about it, one sentence each. */
+export type Finding = { readonly kind: "fact" | "fault"; readonly text: string; readonly remedy?: string };
 
 export type SettingsSchema<Settings> = {
   safeParse(
@@ -48,7 +67,20 @@ export type Channel = {
    * @throws GatewayError with a `send.*` code; any other error counts as an unknown outcome.
    */
   send(piece: Piece, attempt: Attempt, signal: AbortSignal): Promise<readonly PlatformId[]>;
-  /** A sign of life. Never throws; a draft is superseded by the next and never becomes the final. */
+  /** From when on (epoch ms) a piece may be sent there without overstepping the platform's pace; what is past is now. */
+  readyAt?(to: ChatAddress): number;
+  /**
+   * Looks for a piece whose outcome is unknown, in the chat where it went. Its ids where it stands there, whole; "absent"
+   * where it is certain that it does not; "unknown" where neither can be told. Shows nobody anything new.
+   * @throws GatewayError with a `send.*` code when the platform cannot be asked now.
+   */
+  find?(piece: Piece, attempt: Attempt, known: KnownAround, signal: AbortSignal): Promise<Whereabouts>;
+  /** Takes back messages of ours; what is gone already is no error. Never throws. */
+  takeBack?(to: ChatAddress, ids: readonly PlatformId[], signal: AbortSignal): Promise<void>;
+  /**
+   * A sign of life. Never throws; a draft is superseded by the next and never becomes the final. Resolves when the next one
+   * may be shown, so that a channel keeps its own pace; "over" does not wait for what is on its way.
+   */
   progress?(to: ChatAddress, progress: Progress): Promise<void>;
   /** A link that sends `/start <code>` from the account of whoever opens it: how a person proves to be the owner. */
   startLink?(code: string): Promise<string>;
@@ -71,6 +103,8 @@ export type ChannelLimits = {
   readonly markup?: true;
   /** Whether `progress` shows drafts; without it only typing is asked for. */
   readonly drafts: boolean;
+  /** How many buttons can stand below a text; without it choices are written out as a list. */
+  readonly choices?: number;
 };
 
 /**
@@ -101,11 +135,24 @@ export type Piece = {
   readonly id: number;
   readonly to: ChatAddress;
   readonly replyTo?: string;
+  /** A message of ours that this text is put in the place of; where that is refused, the step-down is "new". */
+  readonly replaces?: PlatformId;
   readonly body: PieceBody;
 };
 
+/** A button: what stands on it, and 8 random letters and digits by which its press is known. */
+export type Choice = { readonly label: string; readonly key: string };
+
+/** What is recorded of a chat around a piece of unknown outcome: ids of messages that came before it, and after. */
+export type KnownAround = { readonly before: readonly PlatformId[]; readonly after: readonly PlatformId[] };
+
+export type Whereabouts =
+  | { readonly kind: "found"; readonly ids: readonly PlatformId[] }
+  | { readonly kind: "absent" }
+  | { readonly kind: "unknown" };
+
 export type PieceBody =
-  | { readonly kind: "text"; readonly rendered: Rendered }
+  | { readonly kind: "text"; readonly rendered: Rendered; readonly choices?: readonly Choice[] }
   | ({ readonly kind: "media" } & MediaItem)
   | { readonly kind: "album"; readonly items: readonly MediaItem[] };
 
@@ -118,7 +165,15 @@ export type MediaItem = {
 /** `form` is the simpler form that the channel itself named in an earlier refusal: "plain", "document". */
 export type Attempt = { readonly number: number; readonly form?: string };
 
-export type Progress = { readonly kind: "typing" } | { readonly kind: "draft"; readonly text: string };
+export type Progress =
+  | { readonly kind: "typing" }
+  /** All of the answer so far, as Markdown; `live` is how the operator wants it shown there. */
+  | { readonly kind: "draft"; readonly text: string; readonly live?: Live }
+  /** The turn has ended: nothing more is shown of it, and what was shown goes once its answer stands there. */
+  | { readonly kind: "over" };
+
+/** How an answer that is being written is shown: as the platform's own draft where it has one, or by editing a message. */
+export type Live = "draft" | "edit";
 
 /** What the gateway hands to a channel. */
 export type ChannelHost = {
@@ -127,8 +182,13 @@ export type ChannelHost = {
   readonly stateDir: string;
   readonly log: Log;
   readonly clock: Clock;
-  /** Committed when it resolves; if it throws, do not acknowledge. */
-  accept(events: readonly InboundEvent[]): Promise<void>;
+  /**
+   * Committed when it resolves; if it throws, do not acknowledge. Gives what a person who pressed a button is to be shown at
+   * once, by the event's id.
+   */
+  accept(events: readonly InboundEvent[]): Promise<ReadonlyMap<string, string>>;
+  /** What people can ask for with "/", for platforms that list it; in the order they should stand. */
+  commands(language: Language): readonly CommandWords[];
   readonly state: ChannelState;
   readonly blobs: BlobReader;
   readonly http: HttpMount;
@@ -136,6 +196,13 @@ export type ChannelHost = {
   failed(error: Error): void;
   /** What `failed` told is over. */
   recovered(): void;
+};
+
+/** `name` without the "/"; `where` says in which chats it makes sense. */
+export type CommandWords = {
+  readonly name: string;
+  readonly about: string;
+  readonly where: "everywhere" | "private";
 };
 
 /** Durable values of one connection. A batch is one transaction. Keys sort as UTF-8. */
@@ -161,5 +228,15 @@ export type HttpMount = {
   /** Whether only this machine can reach it. */
   readonly loopback: boolean;
   /** Every request under `path` goes to the handler until it is unmounted; a second mount of a path is an error. */
-  mount(path: string, handler: (request: Request) => Promise<Response>): () => void;
+  mount(path: string, handler: HttpHandler, options?: MountOptions): () => void;
+};
+
+export type HttpHandler = (request: Request) => Promise<Response>;
+
+export type MountOptions = {
+  /**
+   * The handler itself tells who may come in: neither the password nor the guards against other sites' pages, names of
+   * hosts among them, stand before it. For platforms that show a secret.
+   */
+  readonly ownDoor: true;
 };

@@ -1,7 +1,18 @@
 import type { TextBlock, Unfetched } from "./blocks.ts";
 
-/** Everything that a platform can tell us. All are committed by `accept`; only `message` can start a turn. */
-export type InboundEvent = MessageEvent | StopEvent;
+/**
+ * Everything that a platform can tell us. All are committed by `accept`. A message starts a turn; a choice, an edit and a
+ * reaction may lead to one, as the rules of the connection say; nothing else does.
+ */
+export type InboundEvent =
+  | MessageEvent
+  | EditEvent
+  | DeleteEvent
+  | ReactionEvent
+  | ChoiceEvent
+  | StopEvent
+  | MembershipEvent
+  | ChatMovedEvent;
 
 /** Which conversation on the platform an event belongs to. */
 export type Place = {
@@ -51,6 +62,50 @@ export type MessageEvent = {
   readonly albumId?: string;
 };
 
+/**
+ * What a message says now: all of it, not the difference. `ref` is that of the message; `id` differs from edit to edit.
+ * Also sent where nothing that can be seen has changed, which intake recognises.
+ */
+export type EditEvent = Omit<MessageEvent, "type" | "whole"> & { readonly type: "edited" };
+
+/** Messages that were taken back by whoever sent them. */
+export type DeleteEvent = {
+  readonly type: "deleted";
+  readonly id: string;
+  readonly place: Place;
+  /** As `MessageEvent.ref`. */
+  readonly refs: readonly string[];
+  /** ISO 8601. */
+  readonly sentAt: string;
+};
+
+/** What somebody thinks of a message. The platform may not say in which topic it stands: the message knows. */
+export type ReactionEvent = {
+  readonly type: "reaction";
+  readonly id: string;
+  readonly place: Place;
+  /** Of the message that was reacted to, ours or another's. */
+  readonly ref: string;
+  readonly from: Sender;
+  readonly sentAt: string;
+  /** Emoji, or names of custom ones, that stand there now and did not before; and the other way round. */
+  readonly added: readonly string[];
+  readonly removed: readonly string[];
+};
+
+/** A pressed button of a question that we asked. */
+export type ChoiceEvent = {
+  readonly type: "choice";
+  readonly id: string;
+  readonly place: Place;
+  readonly from: Sender;
+  readonly sentAt: string;
+  /** What the button carries: `Choice.key`. */
+  readonly key: string;
+  /** Of the message with the buttons; absent where the platform does not show it any more. */
+  readonly ref?: string;
+};
+
 /** A button or a platform's own sign that the running turn should end. */
 export type StopEvent = {
   readonly type: "stop";
@@ -58,4 +113,21 @@ export type StopEvent = {
   readonly place: Place;
   readonly from: Sender;
   readonly sentAt: string;
+};
+
+/** Whether we can write to a chat: not any more (blocked, removed, muted), or again. */
+export type MembershipEvent = {
+  readonly type: "membership";
+  readonly id: string;
+  readonly place: Place;
+  readonly sentAt: string;
+  readonly now: "gone" | "here";
+};
+
+/** The platform has given a chat another id; topics keep theirs. Told of more than once, in any order. */
+export type ChatMovedEvent = {
+  readonly type: "chatMoved";
+  readonly id: string;
+  readonly from: string;
+  readonly to: string;
 };

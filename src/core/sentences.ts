@@ -30,13 +30,49 @@ const SENTENCES = {
     de: "Ein neuer Anfang. Das Bisherige bleibt erhalten, ich sehe es aber nicht an.",
   },
   "status.body": {
-    en: "Agent: {agent}\nModel: {model}\nThread: {thread}\nRunning: {running}\nWaiting: {waiting}",
-    de: "Agent: {agent}\nModell: {model}\nThread: {thread}\nLäuft: {running}\nWartet: {waiting}",
+    en: "Agent: {agent}\nModel: {model}\nThread: {thread}\nRunning: {running}\nWaiting: {waiting}{place}",
+    de: "Agent: {agent}\nModell: {model}\nThread: {thread}\nLäuft: {running}\nWartet: {waiting}{place}",
+  },
+  "status.place": {
+    en: "\nThis chat in perch.yaml: {place}",
+    de: "\nDieser Chat in perch.yaml: {place}",
   },
   "help.body": {
-    en: "Send text, pictures, documents or voice notes.\n\n/new — start afresh\n/stop — end what is running\n/status — what is going on\n/help — this",
-    de: "Schicke Text, Bilder, Dokumente oder Sprachnachrichten.\n\n/new — neu anfangen\n/stop — beenden, was läuft\n/status — was gerade geschieht\n/help — diese Hilfe",
+    en: "Send text, pictures, documents or voice notes.\n\n{commands}",
+    de: "Schicke Text, Bilder, Dokumente oder Sprachnachrichten.\n\n{commands}",
   },
+  "why.body": { en: "{missed}\n\n{last}", de: "{missed}\n\n{last}" },
+  "why.missed": {
+    en: "{count} × {why}, last {ago} ago",
+    de: "{count} × {why}, zuletzt vor {ago}",
+  },
+  "why.nothing": {
+    en: "Every message of the last 24 h has been answered.",
+    de: "Jede Nachricht der letzten 24 h ist beantwortet.",
+  },
+  "why.turn": {
+    en: "The last turn: {agent} ({model}), begun {ago} ago, took {took}: {state}",
+    de: "Zuletzt: {agent} ({model}), begonnen vor {ago}, dauerte {took}: {state}",
+  },
+  "model.body": {
+    en: "{agent} answers here, with {model}.\nText: yes\nPictures: {images}\nPDF: {pdf}\nSound: {audio}",
+    de: "Hier antwortet {agent}, mit {model}.\nText: ja\nBilder: {images}\nPDF: {pdf}\nTon: {audio}",
+  },
+  "model.yes": { en: "yes", de: "ja" },
+  "model.no": { en: "no", de: "nein" },
+  "model.perhaps": { en: "as far as the model can", de: "soweit das Modell es kann" },
+  "model.as_text": { en: "written down first", de: "wird erst mitgeschrieben" },
+  "command.owner_only": {
+    en: "Only the owner can do that.",
+    de: "Das kann nur, wem dieser Bot gehört.",
+  },
+  "command.new": { en: "Start afresh", de: "Neu anfangen" },
+  "command.stop": { en: "End what is running", de: "Beenden, was läuft" },
+  "command.status": { en: "What is going on", de: "Was gerade geschieht" },
+  "command.help": { en: "What I can do", de: "Was ich kann" },
+  "command.why": { en: "What became of the last messages", de: "Was aus den letzten Nachrichten wurde" },
+  "command.model": { en: "Who answers, and what they can see", de: "Wer antwortet, und was er sehen kann" },
+  "command.pair": { en: "Let somebody in by their code", de: "Jemanden mit einem Code hereinlassen" },
   "owner.welcome": {
     en: "You are the owner of this bot now. Send me something.",
     de: "Dir gehört jetzt dieser Bot. Schick mir etwas.",
@@ -45,6 +81,44 @@ const SENTENCES = {
     en: "Sorry, this bot is private.",
     de: "Entschuldigung, dieser Bot ist privat.",
   },
+  "stranger.code": {
+    en: "This bot is private. Give this code to its owner within the hour, and you will be let in: {code}",
+    de: "Dieser Bot ist privat. Gib diesen Code innerhalb einer Stunde dem, dem er gehört, und du wirst hereingelassen: {code}",
+  },
+  "stranger.spent": {
+    en: "You have had your answers of this hour ({limit}); please try again in {minutes} min.",
+    de: "Das waren die Antworten dieser Stunde ({limit}); bitte in {minutes} min noch einmal versuchen.",
+  },
+  "pair.asks": {
+    en: "{name} asks to talk to this bot. Let them in here, or by /pair and the code that they were given.",
+    de: "{name} möchte mit diesem Bot reden. Hier hereinlassen, oder mit /pair und dem Code, den sie bekommen haben.",
+  },
+  "pair.allow": { en: "Allow", de: "Hereinlassen" },
+  "pair.refuse": { en: "Refuse", de: "Abweisen" },
+  "pair.welcome": {
+    en: "You have been let in. Send me something.",
+    de: "Du bist hereingelassen worden. Schick mir etwas.",
+  },
+  "pair.done": {
+    en: "They are let in, in {channel}.",
+    de: "Hereingelassen, in {channel}.",
+  },
+  "pair.waiting": {
+    en: "Asking to be let in: {count}. Send /pair and the code that they were given.",
+    de: "Es möchten hereingelassen werden: {count}. Schicke /pair und den Code, den sie bekommen haben.",
+  },
+  "pair.unknown": {
+    en: "Nobody was given this code within the last hour.",
+    de: "Diesen Code hat in der letzten Stunde niemand bekommen.",
+  },
+  "pair.barred": {
+    en: "Too many wrong codes; please try again in {minutes} min.",
+    de: "Zu viele falsche Codes; bitte in {minutes} min noch einmal versuchen.",
+  },
+  "choice.ask": { en: "Please choose.", de: "Bitte wählen." },
+  "choice.expired": { en: "That has expired.", de: "Das ist abgelaufen." },
+  "choice.not_yours": { en: "That is not for you.", de: "Das ist nicht für dich." },
+  "choice.used": { en: "That was answered already.", de: "Das wurde schon beantwortet." },
   "piece.again": { en: "(sent again)", de: "(noch einmal gesendet)" },
   "piece.failed": {
     en: "A part of my answer could not be sent: {what}.",

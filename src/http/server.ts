@@ -2,10 +2,10 @@ import type { Server } from "node:http";
 import { type HttpBindings, createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
 import { type Clock, systemClock } from "../core/clock.ts";
-import type { HttpMount } from "../core/channel.ts";
+import type { HttpHandler, HttpMount, MountOptions } from "../core/channel.ts";
 import { GatewayError, asError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
-import { crossSite, embedded, isLoopback, knownHost, SAFE_METHODS } from "./guards.ts";
+import { crossSite, embedded, isLoopback, knownHost, originOf, SAFE_METHODS } from "./guards.ts";
 import { LOGIN_CSS, loginPage } from "./login-page.ts";
 import { type PasswordDoor, openDoor } from "./password.ts";
 
@@ -34,6 +34,8 @@ export type HttpServer = HttpMount & {
 // Ten files of 50 MB over a slow line take longer than Node's five minutes.
 const REQUEST_TIMEOUT_MS = 60 * 60 * 1000;
 const LOGIN_BODY_BYTES = 4096;
+
+type Mounted = { readonly handler: HttpHandler } & Partial<MountOptions>;
 
 const OWN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/login", "/login.css"]);
 
@@ -66,13 +68,17 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
         "set http.password, or http.host to 127.0.0.1",
     );
   const door = options.password ? await openDoor(options.password, clock) : undefined;
-  const mounts = new Map<string, (request: Request) => Promise<Response>>();
+  const mounts = new Map<string, Mounted>();
 
   const app = new Hono<{ Bindings: HttpBindings }>();
   app.use(async (c, next) => {
     await next();
     for (const [name, value] of Object.entries(SECURITY_HEADERS))
       if (!c.res.headers.has(name)) c.res.headers.set(name, value);
+  });
+  app.use(async (c, next) => {
+    const mounted = closestMount(mounts, c.req.path);
+    return mounted?.ownDoor ? mounted.handler(c.req.raw) : next();
   });
   app.use(async (c, next) => {
     const asked = c.req.header("host") ?? "";
@@ -95,8 +101,8 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   });
   if (door) mountDoor(app, door);
   app.all("*", async (c) => {
-    const handler = closestMount(mounts, c.req.path);
-    return handler ? handler(c.req.raw) : c.text("Nothing is here.\n", 404);
+    const mounted = closestMount(mounts, c.req.path);
+    return mounted ? mounted.handler(c.req.raw) : c.text("Nothing is here.\n", 404);
   });
   app.onError((error, c) => {
     log.error({ err: error, path: c.req.path }, "a request failed");
@@ -111,16 +117,19 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   await listen(server, host, options.port);
 
   return {
-    origin: origins[0] ?? `http://${reachableName(host)}:${portOf(server)}`,
+    origin: origins[0] ?? originOf(host, portOf(server)),
     loopback,
-    mount(path, handler) {
+    mount(path, handler, how) {
       if (mounts.has(path) || OWN_PATHS.has(path))
         throw new GatewayError(
           "config.invalid",
           `two channels want the web path ${path}; keep one of them in perch.yaml`,
         );
-      mounts.set(path, handler);
-      return () => void mounts.delete(path);
+      const mounted = { handler, ...how };
+      mounts.set(path, mounted);
+      return () => {
+        if (mounts.get(path) === mounted) mounts.delete(path);
+      };
     },
     close: () =>
       new Promise((resolve, reject) => {
@@ -211,9 +220,4 @@ function listenError(error: NodeJS.ErrnoException, host: string, port: number): 
 function portOf(server: Server): number {
   const address = server.address();
   return typeof address === "object" && address ? address.port : 0;
-}
-
-function reachableName(host: string): string {
-  if (host === "0.0.0.0" || host === "::") return "127.0.0.1";
-  return host.includes(":") ? `[${host}]` : host;
 }

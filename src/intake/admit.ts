@@ -1,4 +1,5 @@
-import type { InboundEvent, MessageEvent } from "../core/events.ts";
+import { type CommandName, COMMANDS } from "../core/commands.ts";
+import type { MessageEvent, Place, Sender, StopEvent } from "../core/events.ts";
 import type { ChannelRules, When } from "../core/rules.ts";
 
 /** What intake decides about an event. The reason is for the trace, not for the chat. */
@@ -9,21 +10,25 @@ export type Verdict =
   | { readonly kind: "command"; readonly name: CommandName; readonly agent: string }
   | { readonly kind: "stop"; readonly agent: string }
   | { readonly kind: "claim"; readonly code: string; readonly agent: string }
+  /** `stranger`: it may be that they are told something, as the rules say. */
   | { readonly kind: "refused"; readonly why: string; readonly stranger: boolean };
 
-export type CommandName = (typeof COMMANDS)[number];
+/** What was granted in chat to the sender of an event; "spent" where a guest has had all turns of the hour. */
+export type Granted = "owner" | "allowed" | "spent" | undefined;
 
-export const COMMANDS = ["new", "stop", "status", "help"] as const;
-
-/** What was granted in chat to the sender of an event. */
-export type Granted = "owner" | "allowed" | undefined;
+/** A "guest" is let in by nothing but `open`, or `allow: everyone` of the chat. */
+export type Standing = "denied" | "owner" | "allowed" | "guest" | "stranger";
 
 /** Whether an event may do something here, and what. Pure: rules and grants in, verdict out. */
-export function admit(event: InboundEvent, rules: ChannelRules | undefined, granted: Granted): Verdict {
+export function admit(
+  event: MessageEvent | StopEvent,
+  rules: ChannelRules | undefined,
+  granted: Granted,
+): Verdict {
   if (!rules) return refused("the connection is not in the configuration");
   const { agent, by } = agentFor(event, rules);
   const code = event.type === "message" ? startCode(event) : undefined;
-  const standing = standingOf(event.from.id, rules, granted);
+  const standing = standingOf(event, rules, granted);
   if (standing === "denied") return refused("the sender is on the deny list");
   if (code !== undefined) return { kind: "claim", code, agent };
   if (standing === "stranger")
@@ -31,16 +36,20 @@ export function admit(event: InboundEvent, rules: ChannelRules | undefined, gran
   if (event.type === "stop") return { kind: "stop", agent };
   const when = whenFor(event, rules);
   if (event.place.kind === "group" && when === "none") return refused("the chat is set to none");
-  if (event.place.kind === "group" && when === "addressed" && !event.addressed)
+  if (event.place.kind === "group" && when === "addressed" && !event.addressed && !asksAgent(event, rules))
     return refused("not addressed");
   const name = commandName(event);
   if (name) return { kind: "command", name, agent };
+  if (standing === "guest" && granted === "spent") {
+    const why = `the sender has had the turns of an hour (${rules.turnsPerHour})`;
+    return { kind: "refused", why, stranger: true };
+  }
   return { kind: "turn", agent, by };
 }
 
 /** Which agent answers: sender in chat > topic > chat > channel. `by` names the rule that decided. */
 export function agentFor(
-  event: Pick<InboundEvent, "place" | "from">,
+  event: { readonly place: Place; readonly from: Sender },
   rules: ChannelRules,
 ): { readonly agent: string; readonly by: string } {
   const chat = under(rules.chats, event.place.chat);
@@ -52,21 +61,31 @@ export function agentFor(
   return { agent: rules.agent, by: "channel" };
 }
 
-export function whenFor(event: Pick<InboundEvent, "place">, rules: ChannelRules): When {
+export function whenFor(event: { readonly place: Place }, rules: ChannelRules): When {
   const chat = under(rules.chats, event.place.chat);
   const topic = under(chat?.topics, event.place.topic);
   return topic?.when ?? chat?.when ?? "addressed";
 }
 
+/** How many messages of a chat that are not for the agent it is shown with a turn. */
+export function contextFor(event: { readonly place: Place }, rules: ChannelRules | undefined): number {
+  if (!rules || event.place.kind !== "group" || whenFor(event, rules) === "none") return 0;
+  return under(rules.chats, event.place.chat)?.context ?? rules.context;
+}
+
+/** The narrowest rule that lets somebody in says how they stand; a deny wins over all. */
 export function standingOf(
-  person: string,
+  event: { readonly place: Place; readonly from: Sender },
   rules: ChannelRules,
   granted: Granted,
-): "denied" | "owner" | "allowed" | "stranger" {
+): Standing {
+  const person = event.from.id;
   if (rules.deny.includes(person)) return "denied";
   if (rules.owner === person || granted === "owner") return "owner";
-  if (rules.open || rules.allow.includes(person) || granted === "allowed") return "allowed";
-  return "stranger";
+  if (rules.allow.includes(person) || granted === "allowed") return "allowed";
+  const inChat = under(rules.chats, event.place.chat)?.allow ?? [];
+  if (inChat !== "everyone" && inChat.includes(person)) return "allowed";
+  return rules.open || inChat === "everyone" ? "guest" : "stranger";
 }
 
 /** What the operator wrote under a key: ids are the platform's, and "constructor" is a property of every object. */
@@ -76,9 +95,18 @@ function under<T>(rules: Readonly<Record<string, T>> | undefined, key: string | 
 
 /** The first word of a message, where it is a command of ours. `/start` without a code greets like `/help`. */
 function commandName(event: MessageEvent): CommandName | undefined {
-  const word = /^\/([a-z]+)(?:\s|$)/.exec(textOf(event))?.[1];
+  const word = commandIn(event);
   if (word === "start") return "help";
   return COMMANDS.find((name) => name === word);
+}
+
+/** Whether it is a command that the operator has named: it speaks to the agent, which gets it as it was typed. */
+function asksAgent(event: MessageEvent, { commands }: ChannelRules): boolean {
+  return under(commands, commandIn(event)) !== undefined;
+}
+
+function commandIn(event: MessageEvent): string | undefined {
+  return /^\/([a-z][a-z0-9_]*)(?:\s|$)/.exec(textOf(event))?.[1];
 }
 
 function startCode(event: MessageEvent): string | undefined {

@@ -2,6 +2,7 @@ import type { BlobRef, ContentBlock } from "../core/blocks.ts";
 import type { Channel } from "../core/channel.ts";
 import { pause } from "../core/clock.ts";
 import { systemCode } from "../core/errors.ts";
+import type { Place } from "../core/events.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
 import type { AgentDefinition, Senses } from "../core/agent.ts";
@@ -45,6 +46,8 @@ export type AttachmentParts = {
   readonly senses: (agent: AgentDefinition) => Promise<Senses>;
   /** What people of a connection call the agent aloud. */
   readonly names: (id: ChannelId) => readonly string[];
+  /** How many messages that are not for the agent are kept where one was sent. */
+  readonly context: (id: ChannelId, place: Place) => number;
   readonly lanes: AttachmentLanes;
   readonly log: Log;
   readonly closing: AbortSignal;
@@ -99,7 +102,8 @@ async function fetchNow(
       taken = await once();
     }
     const named = task.listening && (await isCalledIn(taken.blocks, by.names(task.channel), by.blobs));
-    const heard = task.listening ? { named, now: by.clock.now() } : undefined;
+    const context = by.context(task.channel, task.place);
+    const heard = task.listening ? { named, context, now: by.clock.now() } : undefined;
     const kept = task.listening && !named ? taken : await withPaths(taken);
     const further = await insist(() => finishAttachment(by.database, id, kept, heard), by);
     by.log.debug(

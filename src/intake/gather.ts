@@ -50,6 +50,15 @@ export function gather(event: MessageEvent, open: Open | undefined, now: number)
   // Before its first message: the clock was set back, and the window would stay open for as long.
   const inWindow = open.firstAt <= now && now < open.dueAt && !event.whole;
   if (!sameAlbum && !inWindow) return { joins: undefined, dueAt: ownDueAt };
-  const latest = Math.max(open.firstAt + LONGEST_MS, now);
-  return { joins: open.intent, dueAt: Math.min(Math.max(ownDueAt, open.dueAt), latest) };
+  return { joins: open.intent, dueAt: closing(open, ownDueAt, now) };
+}
+
+/** When the window of an intent closes in which a message was edited: whoever edits is still at it. Pure. */
+export function reopened(open: Pick<Open, "firstAt" | "dueAt">, now: number): number {
+  return closing(open, now + TEXT_MS, now);
+}
+
+function closing({ firstAt, dueAt }: Pick<Open, "firstAt" | "dueAt">, ownDueAt: number, now: number): number {
+  const latest = Math.max(firstAt + LONGEST_MS, now);
+  return Math.min(Math.max(ownDueAt, dueAt), latest);
 }

@@ -12,6 +12,18 @@ export function isSpoken({ content, forward }: MessageEvent): boolean {
   );
 }
 
+/** Whether one of the names is called in what the sender has written: neither in others' words nor in code. */
+export function isCalledBy(
+  { content, forward }: Pick<MessageEvent, "content" | "forward">,
+  names: readonly string[],
+): boolean {
+  if (forward || names.length === 0) return false;
+  return content.some((part) => part.type === "text" && isNamed(part.text.replaceAll(CODE, " "), names));
+}
+
+/** Markdown's, up to the end of the text where a fence is never closed. */
+const CODE = /```[^]*?(?:```|$)|`[^`\n]*`/g;
+
 /** Whether one of the names is called in what was heard in a medium. */
 export async function isCalledIn(
   blocks: readonly ContentBlock[],

@@ -1,5 +1,7 @@
+import type { AgentDefinition } from "../core/agent.ts";
 import type { ChatId } from "../core/identity.ts";
 import type { Rules } from "../core/rules.ts";
+import { say } from "../core/sentences.ts";
 import { currentThread } from "../store/chats.ts";
 import { countWaiting } from "../store/inbox.ts";
 import type { Queries } from "../store/tables.ts";
@@ -16,21 +18,38 @@ export async function status(
   readonly running: boolean;
   readonly waiting: number;
 }> {
-  const definition = rules.agents.get(agent);
   const { owner } = await trx
     .selectFrom("chat")
     .select("owner")
     .where("id", "=", chat)
     .executeTakeFirstOrThrow();
   return {
-    model: definition?.graph ? "a graph of its own" : modelName(definition?.model),
+    model: modelOf(rules.agents.get(agent)),
     thread: await currentThread(trx, chat, agent),
     running: owner !== "",
     waiting: await countWaiting(trx, chat),
   };
 }
 
-function modelName(model: { readonly provider: string; readonly name: string } | undefined): string {
-  if (!model) return "none";
-  return model.name === "" ? model.provider : `${model.provider}:${model.name}`;
+/** Which model an agent answers with, in words. */
+export function modelOf(agent: AgentDefinition | undefined): string {
+  if (!agent) return "none";
+  if (agent.graph !== undefined) return "a graph of its own";
+  const { provider, name } = agent.model;
+  return name === "" ? provider : `${provider}:${name}`;
+}
+
+/** What `/model` tells of an agent's senses: what the operator has written. The model itself is not asked. */
+export function sensesOf(
+  agent: AgentDefinition | undefined,
+): Readonly<Record<"images" | "pdf" | "audio", string>> {
+  return {
+    images: whether(agent?.senses?.images),
+    pdf: whether(agent?.senses?.pdf),
+    audio: agent?.transcriber ? say("model.as_text") : whether(agent?.senses?.audio),
+  };
+}
+
+function whether(sees: boolean | undefined): string {
+  return say(sees === undefined ? "model.perhaps" : sees ? "model.yes" : "model.no");
 }

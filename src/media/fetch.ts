@@ -4,7 +4,8 @@ import type { FileBlobs, WrittenBlob } from "../store/blobs.ts";
 import type { MediaLimits } from "./limits.ts";
 
 /**
- * Streams a file into the blob store. The deadline bounds the whole, the stall bound each wait for the next bytes.
+ * Streams a file into the blob store. The deadline bounds the whole, the stall bound each wait for the next bytes; how long
+ * opening may take is the channel's to say, for a server may have to get the file first.
  * @throws GatewayError "media.too_large" or "media.unavailable".
  */
 export async function fetchInto(
@@ -28,7 +29,7 @@ export async function fetchInto(
   const stop = AbortSignal.any([signal, whole.signal, ended.signal]);
   try {
     const stallMs = stallSeconds * 1_000;
-    const source = await unlessStalled(by.open(ref, stop), stallMs, by.clock, stop);
+    const source = await unlessStalled(by.open(ref, stop), fetchSeconds * 1_000, by.clock, stop);
     return await by.blobs.write(unstalled(source, stallMs, by.clock, stop), capBytes);
   } finally {
     whole.clear();

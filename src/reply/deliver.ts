@@ -1,10 +1,9 @@
-import type { Channel, MediaForm, Piece, PieceBody, PlatformId } from "../core/channel.ts";
-import type { Clock, Timer } from "../core/clock.ts";
+import type { Channel, MediaForm, PieceBody, PlatformId } from "../core/channel.ts";
+import { type Clock, pause } from "../core/clock.ts";
 import { asError, GatewayError } from "../core/errors.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
 import { say } from "../core/sentences.ts";
-import type { Rendered } from "../core/tree.ts";
 import type { Database } from "../store/database.ts";
 import { insist } from "../store/insist.ts";
 import {
@@ -16,27 +15,32 @@ import {
   parkChat,
   replanPiece,
 } from "../store/pieces.ts";
+import { asSent, attemptOf } from "./as-sent.ts";
+import { backOffMs, GIVE_UP_MS } from "./attempts.ts";
+import { answered } from "./cut-off.ts";
 import { planWords } from "./plan.ts";
+import { reconcile } from "./reconcile.ts";
 
-const FIRST_RETRY_MS = 1_000;
-const LONGEST_RETRY_MS = 5 * 60_000;
-/** What could not be written at all is tried for this long. */
-const GIVE_UP_MS = 24 * 3_600_000;
-/** A piece that ends the process each time it is sent is let go after this many times. */
-const MOST_ATTEMPTS = 10;
-/** A send that has not been answered by then is cut off, and its outcome is unknown. */
-const SEND_MS = 120_000;
-/** So long may a send that was cut off take to say whether it was written. */
-const LAST_WORD_MS = 2_000;
+/**
+ * What was on its way to a platform that can be searched is given this long to arrive before it is looked for, and so is
+ * what people have said since then, behind which it can be found.
+ */
+const SETTLING_MS = 3_000;
+
+/** Between two of the last pieces of a chat before the process ends. */
+const LAST_WAIT_MS = 5_000;
 
 export type Deliver = {
   /** Sends what a chat has to be sent, strictly in order; gives the time (epoch ms) to come again, if there is one. */
   run(chat: ChatId): Promise<number | undefined>;
+  /** The last run before the process ends: it waits for the platform's pace, but for nothing that takes longer. */
+  runOut(chat: ChatId): Promise<void>;
 };
 
 /**
  * The states of a piece (DESIGN.md, States): committed as `sending` before its first byte, and ended by what the
- * platform said. `failed` and `unknown` let the next piece go; a wait and a closed chat hold the chat.
+ * platform said, or by what can be found out where it said nothing. `failed` and `unknown` let the next piece go; a wait
+ * and a closed chat hold the chat.
  */
 export function deliver(by: {
   readonly database: Database;
@@ -49,68 +53,75 @@ export function deliver(by: {
   const { database, clock, log } = by;
   const writing = { clock, log, closing: by.cutOff };
   const forms = new FormsTried();
+  const unknowns = reconcile(by);
+  const begunAt = clock.now();
 
   async function run(chat: ChatId): Promise<number | undefined> {
-    for (;;) {
+    for (let inDoubt = true; ;) {
+      if (by.cutOff.aborted) return undefined;
+      if (inDoubt) {
+        const { at, left } = await unknowns.doubts(chat);
+        if (at !== undefined) return at;
+        inDoubt = left;
+      }
       const piece = await nextPiece(database, chat);
-      if (!piece || by.cutOff.aborted) return undefined;
+      if (!piece) return undefined;
       const channel = by.channel(piece.to.channel);
       if (!channel) return undefined; // its connection is off; opening it wakes the chat
-      if (piece.state === "sending") {
-        // Found as it was when a process ended: whether the platform took it is not known.
-        await unknown(piece, channel, new Error("the process ended while it was sent"));
-        continue;
-      }
       const now = clock.now();
+      const isLost = piece.state === "sending";
+      const notBefore = Math.max(piece.notBefore, isLost && channel.find ? begunAt + SETTLING_MS : 0);
       // A piece of the future says that the clock was set back, which is no reason to wait.
-      if (piece.notBefore > now && piece.createdAt <= now) return piece.notBefore;
-      const waitUntil = await send(piece, channel);
-      if (waitUntil !== undefined) return waitUntil;
+      if (notBefore > now && piece.createdAt <= now) return notBefore;
+      let at: number | undefined;
+      if (isLost) {
+        at = await unknowns.lost(piece, channel);
+        forms.ended(piece.id);
+        inDoubt = true;
+      } else {
+        const readyAt = channel.readyAt?.(piece.to) ?? now;
+        if (readyAt > now) return readyAt;
+        at = await send(piece, channel);
+        inDoubt ||= piece.again;
+      }
+      if (at !== undefined) return at;
     }
   }
 
-  /** Gives the time to come again when the chat has to wait. */
+  async function runOut(chat: ChatId): Promise<void> {
+    for (;;) {
+      const waitMs = ((await run(chat)) ?? Infinity) - clock.now();
+      if (waitMs > LAST_WAIT_MS) return;
+      await pause(clock, waitMs, by.cutOff);
+    }
+  }
+
+  /** Gives the time to come again when the chat has to wait. A send whose outcome is not known is left as `sending`. */
   async function send(open: OpenPiece, channel: Channel): Promise<number | undefined> {
-    await markSending(database, open.id);
-    const attempt = { number: open.attempts + 1, ...(open.form === "" ? {} : { form: open.form }) };
+    const now = clock.now();
+    await markSending(database, open.id, { now, settledAt: channel.find ? now + SETTLING_MS : 0 });
     let ids: readonly PlatformId[];
     try {
-      ids = await cutOffAfter(SEND_MS, (signal) => channel.send(toPiece(open), attempt, signal));
+      ids = await answered(by, (signal) => channel.send(asSent(open), attemptOf(open), signal));
     } catch (thrown) {
       const error = asError(thrown);
       return await insist(() => failed(open, channel, error), writing);
     }
     // Outside the try: a commit that fails says nothing of a send that the platform has taken.
-    await insist(() => endPiece(database, open.id, { state: "sent", ids, now: clock.now() }), writing);
+    await insist(() => sent(open, channel, ids), writing);
     forms.ended(open.id);
     return undefined;
   }
 
-  /**
-   * A channel that does not heed its signal is left behind with an unknown outcome: its chat would be deaf for ever, and
-   * the stop would not end.
-   */
-  async function cutOffAfter<T>(ms: number, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
-    const cut = new AbortController();
-    const end = (): void => cut.abort(by.cutOff.reason);
-    const late = clock.after(ms, () =>
-      cut.abort(new Error(`the platform did not answer within ${ms / 1_000} s`)),
+  async function sent(open: OpenPiece, channel: Channel, ids: readonly PlatformId[]): Promise<void> {
+    const now = clock.now();
+    // Where it stands now is known, and with that where its first sending must stand.
+    const inDoubt = open.again && channel.find !== undefined;
+    await endPiece(
+      database,
+      open.id,
+      inDoubt ? { state: "unknown", ids, error: "sent again", now, inDoubt } : { state: "sent", ids, now },
     );
-    let lastWord: Timer | undefined;
-    by.cutOff.addEventListener("abort", end, { once: true });
-    try {
-      return await new Promise<T>((resolve, reject) => {
-        cut.signal.addEventListener("abort", () => {
-          lastWord = clock.after(LAST_WORD_MS, () => reject(asError(cut.signal.reason)));
-        });
-        if (by.cutOff.aborted) end();
-        work(cut.signal).then(resolve, reject);
-      });
-    } finally {
-      late.cancel();
-      lastWord?.cancel();
-      by.cutOff.removeEventListener("abort", end);
-    }
   }
 
   async function failed(open: OpenPiece, channel: Channel, error: Error): Promise<number | undefined> {
@@ -121,7 +132,7 @@ export function deliver(by: {
       case "send.not_written":
       case "send.rate_limited": {
         if (code === "send.not_written" && now - open.createdAt > GIVE_UP_MS) break;
-        const waitMs = retryAfterMs ?? Math.min(FIRST_RETRY_MS * 2 ** open.attempts, LONGEST_RETRY_MS);
+        const waitMs = retryAfterMs ?? backOffMs(open.attempts);
         log.warn(
           { chat: open.chat, piece: open.id, code, waitMs },
           "the platform asks to wait or is not reached",
@@ -138,38 +149,35 @@ export function deliver(by: {
         return undefined;
       case "send.refused":
         if (stepDown === undefined || !forms.isNew(open, stepDown)) break;
-        await replanPiece(database, open.id, { notBefore: 0, error: code, form: stepDown });
+        await replanPiece(database, open.id, {
+          notBefore: 0,
+          error: code,
+          form: stepDown,
+          anew: isAnew(stepDown),
+        });
         return undefined;
       default:
-        await unknown(open, channel, error);
+        log.warn({ chat: open.chat, piece: open.id, err: error }, "the outcome of a send is unknown");
         return undefined;
     }
     log.error({ chat: open.chat, piece: open.id, err: error }, "a piece could not be sent");
     const notice = noticeFor(open, channel);
-    await endPiece(database, open.id, { state: "failed", error: code, now, ...(notice ? { notice } : {}) });
+    await endPiece(database, open.id, {
+      state: "failed",
+      error: code,
+      now,
+      ...(notice ? { further: notice } : {}),
+    });
     forms.ended(open.id);
     return undefined;
   }
 
-  /**
-   * The platform may or may not have taken it. Where a repeat has no second effect it is simply sent again; else a
-   * text is sent once more, marked, for a missing answer is worse than a double one; media and buttons never are.
-   */
-  async function unknown(open: OpenPiece, channel: Channel, error: Error): Promise<void> {
-    if (channel.idempotent && open.attempts < MOST_ATTEMPTS) {
-      const waitMs = Math.min(FIRST_RETRY_MS * 2 ** Math.max(open.attempts - 1, 0), LONGEST_RETRY_MS);
-      const notBefore = open.state === "sending" ? 0 : clock.now() + waitMs;
-      return await replanPiece(database, open.id, { notBefore, error: "unknown outcome" });
-    }
-    log.warn({ chat: open.chat, piece: open.id, err: error }, "the outcome of a send is unknown");
-    if (open.body.kind === "text" && !open.again) {
-      return await replanPiece(database, open.id, { notBefore: 0, error: "unknown outcome", again: true });
-    }
-    await endPiece(database, open.id, { state: "unknown", error: "unknown outcome", now: clock.now() });
-    forms.ended(open.id);
-  }
+  return { run, runOut };
+}
 
-  return { run };
+/** Whether a step-down gives up the place of an earlier message: `Piece.replaces`. */
+function isAnew(form: string): boolean {
+  return form.split(", ").includes("new");
 }
 
 /** Which simpler forms a piece was tried in: a channel that names one and then the other again would never end. */
@@ -186,24 +194,6 @@ class FormsTried {
   ended(id: number): void {
     this.#tried.delete(id);
   }
-}
-
-function toPiece(open: OpenPiece): Piece {
-  const { id, to, replyTo } = open;
-  const body = open.again ? marked(open.body) : open.body;
-  return { id, to, body, ...(replyTo === "" ? {} : { replyTo }) };
-}
-
-function marked(body: PieceBody): PieceBody {
-  if (body.kind !== "text") return body;
-  return { kind: "text", rendered: prefixed(`${say("piece.again")}\n`, body.rendered) };
-}
-
-function prefixed(words: string, { text, marks }: Rendered): Rendered {
-  return {
-    text: words + text,
-    marks: marks.map((mark) => ({ ...mark, offset: mark.offset + words.length })),
-  };
 }
 
 /** What the chat is told of a piece that was refused; a refused notice is not told of again. */

@@ -45,7 +45,7 @@ export type AnswerSettings = {
 /** Further files of an answer are left out: somebody has to download them all. */
 const MOST_MEDIA = 100;
 
-type PlanChannel = Pick<Channel, "limits" | "render" | "lengthOf">;
+export type PlanChannel = Pick<Channel, "limits" | "render" | "lengthOf">;
 
 /**
  * Cuts an answer into the pieces that a channel sends, in order. Media are loaded into the blob store, so that a retry
@@ -117,7 +117,7 @@ class Pieces {
       !(as !== "file" && limits.shows[as]?.captionless);
     if (this.#blocks.length > 0 || !this.#mixes(as, media.bytes)) this.#close();
     this.#album.push({ as, media, ...(stands ? { caption } : {}) });
-    if (caption && !stands) this.add(...split(caption, this.#channel));
+    if (caption && !stands) this.add(...splitText(caption, this.#channel));
   }
 
   all(): readonly PieceBody[] {
@@ -148,15 +148,22 @@ class Pieces {
 function asText(tree: MarkdownTree, channel: PlanChannel): readonly PieceBody[] {
   const { limits, render } = channel;
   const rendered = limits.markup ? renderParts(tree, limits.textLength, render) : [render(tree)];
-  return rendered.flatMap((part) => split(part, channel));
+  return rendered.flatMap((part) => splitText(part, channel));
 }
 
-function split(rendered: Rendered, channel: PlanChannel): readonly PieceBody[] {
-  const pieces = splitRendered(rendered, channel.limits.textLength, (piece) => lengthIn(channel, piece));
-  return pieces.map((piece) => ({ kind: "text", rendered: piece }));
+/** Pieces of at most so many units of text, as the channel counts. */
+export function splitText(
+  rendered: Rendered,
+  channel: PlanChannel,
+  textLength = channel.limits.textLength,
+): readonly PieceBody[] {
+  const pieces = splitRendered(rendered, textLength, (piece) => lengthIn(channel, piece));
+  // What is not cut keeps what its channel has put beside it.
+  const isWhole = pieces[0]?.text === rendered.text.trim();
+  return pieces.map((piece) => ({ kind: "text", rendered: isWhole ? { ...rendered, ...piece } : piece }));
 }
 
-function lengthIn(channel: PlanChannel, rendered: Rendered): number {
+export function lengthIn(channel: PlanChannel, rendered: Rendered): number {
   return channel.lengthOf?.(rendered) ?? rendered.text.length;
 }
 
@@ -199,7 +206,7 @@ async function inFile(
   const caption = channel.render(plainTree(say("answer.in_file")));
   const [first] = renderParts(tree, FIRST_CHARACTERS, channel.render);
   return [
-    ...(first ? split(first, channel) : []),
+    ...(first ? splitText(first, channel) : []),
     { kind: "media", as: "file", media, ...(channel.limits.captionLength > 0 ? { caption } : {}) },
   ];
 }

@@ -1,9 +1,10 @@
 import type { AttachmentOutcome, ContentBlock, Unfetched } from "../core/blocks.ts";
-import type { MessageEvent } from "../core/events.ts";
+import type { EditEvent, MessageEvent, Place } from "../core/events.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Notice } from "../core/sentences.ts";
 import type { Database } from "./database.ts";
-import { withTrace } from "./inbox.ts";
+import { trimAsides } from "./asides.ts";
+import { type TraceStep, withTrace } from "./inbox.ts";
 import type { Queries } from "./tables.ts";
 
 /**
@@ -16,34 +17,85 @@ export async function insertAttachments(
   of: {
     readonly chat: ChatId;
     readonly channel: ChannelId;
-    readonly event: MessageEvent;
+    readonly event: MessageEvent | EditEvent;
     readonly which: "own" | "quoted" | "all";
   },
 ): Promise<readonly number[]> {
-  const rows = announcedIn(of.event)
-    .filter(({ seq }) => of.which === "all" || isQuoted(seq) === (of.which === "quoted"))
-    .map(({ seq }) => ({
-      inbox_id: inboxId,
-      seq,
-      chat_id: of.chat,
-      channel: of.channel,
-      state: "waiting" as const,
-      attempts: 0,
-      blocks: "",
-      outcome: "",
-      notice: "",
-      notice_values: "",
-    }));
-  if (rows.length === 0) return [];
+  const seqs = announcedIn(of.event)
+    .map(({ seq }) => seq)
+    .filter((seq) => of.which === "all" || isQuoted(seq) === (of.which === "quoted"));
+  return await insertAt(trx, inboxId, of, seqs);
+}
+
+async function insertAt(
+  trx: Queries,
+  inboxId: number,
+  of: { readonly chat: ChatId; readonly channel: ChannelId },
+  seqs: readonly number[],
+): Promise<readonly number[]> {
+  if (seqs.length === 0) return [];
+  const rows = seqs.map((seq) => ({
+    inbox_id: inboxId,
+    seq,
+    chat_id: of.chat,
+    channel: of.channel,
+    state: "waiting" as const,
+    attempts: 0,
+    blocks: "",
+    outcome: "",
+    notice: "",
+    notice_values: "",
+  }));
   const inserted = await trx.insertInto("attachment").values(rows).returning("id").execute();
   return inserted.map((row) => row.id);
+}
+
+/**
+ * Brings the media of a message that waits in step with what it says now. What is still there keeps what became of it,
+ * wherever it stands now; what is gone is forgotten. Gives the numbers of what is new and to be fetched.
+ */
+export async function replaceAttachments(
+  trx: Queries,
+  inboxId: number,
+  of: {
+    readonly chat: ChatId;
+    readonly channel: ChannelId;
+    readonly before: MessageEvent["content"];
+    readonly after: MessageEvent["content"];
+  },
+): Promise<readonly number[]> {
+  const rows = await trx
+    .selectFrom("attachment")
+    .select(["id", "seq"])
+    .where("inbox_id", "=", inboxId)
+    .where("seq", ">=", 0)
+    .orderBy("seq")
+    .execute();
+  const left = rows.map((row) => ({ ...row, looks: looksOf(of.before[row.seq]) }));
+  const fresh: number[] = [];
+  for (const [seq, part] of of.after.entries()) {
+    if (part.type !== "unfetched") continue;
+    const at = left.findIndex(({ looks }) => looks === looksOf(part));
+    const [kept] = at < 0 ? [] : left.splice(at, 1);
+    if (!kept) fresh.push(seq);
+    else if (kept.seq !== seq)
+      await trx.updateTable("attachment").set({ seq }).where("id", "=", kept.id).execute();
+  }
+  const gone = left.map(({ id }) => id);
+  if (gone.length > 0) await trx.deleteFrom("attachment").where("id", "in", gone).execute();
+  return await insertAt(trx, inboxId, of, fresh);
+}
+
+/** What a medium is known by: platforms give the same file out under another reference. */
+function looksOf(part: MessageEvent["content"][number] | undefined): string {
+  return part?.type === "unfetched" ? JSON.stringify([part.kind, part.declared]) : "";
 }
 
 /** The media of a message by the places of their rows: those of its content, and below 0 those of what it quotes. */
 function announcedIn({
   content,
   quote,
-}: MessageEvent): readonly { readonly seq: number; readonly unfetched: Unfetched }[] {
+}: MessageEvent | EditEvent): readonly { readonly seq: number; readonly unfetched: Unfetched }[] {
   return [
     ...(quote?.media ?? []).map((unfetched, at) => ({ seq: quotedSeq(at), unfetched })),
     ...content.flatMap((part, seq) => (part.type === "unfetched" ? [{ seq, unfetched: part }] : [])),
@@ -68,6 +120,7 @@ export type AttachmentTask = {
   readonly unfetched: Unfetched;
   /** Who will answer: what is made of a medium depends on who looks at it. */
   readonly agent: string;
+  readonly place: Place;
   /** Its message becomes a turn only if the agent is called by name in it. */
   readonly listening: boolean;
 };
@@ -99,7 +152,7 @@ export async function beginAttachment(database: Database, id: number): Promise<A
       .select(["payload", "agent", "state"])
       .where("id", "=", row.inbox_id)
       .executeTakeFirstOrThrow();
-    const event = JSON.parse(payload) as MessageEvent; // written by insertEvent from a MessageEvent
+    const event = JSON.parse(payload) as MessageEvent | EditEvent; // nothing else has media
     const { unfetched } = announcedIn(event).find(({ seq }) => seq === row.seq)!; // insertAttachments took its place from here
     return {
       id,
@@ -108,6 +161,7 @@ export async function beginAttachment(database: Database, id: number): Promise<A
       attempt: row.attempts,
       unfetched,
       agent,
+      place: event.place,
       listening: state === "listening",
     };
   });
@@ -135,7 +189,12 @@ export async function finishAttachment(
     readonly outcome: AttachmentOutcome;
     readonly notice?: Notice;
   },
-  heard?: { readonly named: boolean; readonly now: number },
+  heard?: {
+    readonly named: boolean;
+    /** How many messages that are not for the agent are kept in its chat, to be told with a turn. */
+    readonly context: number;
+    readonly now: number;
+  },
 ): Promise<readonly number[]> {
   return await database.db.transaction().execute(async (trx) => {
     const row = await trx
@@ -153,16 +212,16 @@ export async function finishAttachment(
       .executeTakeFirst();
     if (!row || !heard) return [];
     return await (heard.named
-      ? answerNamed(trx, row.inbox_id, heard.now)
-      : refuseUnnamed(trx, row.inbox_id, heard.now));
+      ? becomeTurn(trx, row.inbox_id, { at: heard.now, step: "called by name" })
+      : refuseUnnamed(trx, row.inbox_id, heard));
   });
 }
 
-/** The agent was called by name: the message waits for its turn like an addressed one, as an intent of its own. */
-async function answerNamed(trx: Queries, inboxId: number, now: number): Promise<readonly number[]> {
+/** What was listened to is for the agent: it waits for its turn like an addressed one, as an intent of its own. */
+export async function becomeTurn(trx: Queries, inboxId: number, step: TraceStep): Promise<readonly number[]> {
   const row = await trx
     .updateTable("inbox")
-    .set({ state: "waiting", intent: inboxId, trace: withTrace({ at: now, step: "called by name" }) })
+    .set({ state: "waiting", intent: inboxId, trace: withTrace(step) })
     .where("id", "=", inboxId)
     .where("state", "=", "listening")
     .returning(["chat_id", "channel", "payload"])
@@ -177,8 +236,12 @@ async function answerNamed(trx: Queries, inboxId: number, now: number): Promise<
   });
 }
 
-/** Nobody was called: once all of it is heard, the message is forgotten like any other that is not for us. */
-async function refuseUnnamed(trx: Queries, inboxId: number, now: number): Promise<readonly number[]> {
+/** Nobody was called: once all of it is heard, the message is kept or forgotten like any other that is not for us. */
+async function refuseUnnamed(
+  trx: Queries,
+  inboxId: number,
+  { context, now }: { readonly context: number; readonly now: number },
+): Promise<readonly number[]> {
   const more = await trx
     .selectFrom("attachment")
     .select("id")
@@ -188,20 +251,26 @@ async function refuseUnnamed(trx: Queries, inboxId: number, now: number): Promis
     .executeTakeFirst();
   if (more) return [];
   const why = "not addressed";
-  const refused = await trx
+  const unnamed = await trx
     .updateTable("inbox")
-    .set({
-      state: "refused",
-      why,
-      payload: "",
-      ended_at: now,
-      trace: withTrace({ at: now, step: "refused", why }),
-    })
+    .set(
+      context > 0
+        ? { state: "aside", why, agent: "", thread: "", trace: withTrace({ at: now, step: "aside", why }) }
+        : {
+            state: "refused",
+            why,
+            payload: "",
+            ended_at: now,
+            trace: withTrace({ at: now, step: "refused", why }),
+          },
+    )
     .where("id", "=", inboxId)
     .where("state", "=", "listening")
-    .returning("id")
+    .returning("chat_id")
     .executeTakeFirst();
-  if (refused) await forgetTaken(trx, [inboxId]);
+  if (!unnamed) return [];
+  await forgetTaken(trx, [inboxId]);
+  if (context > 0) await trimAsides(trx, unnamed.chat_id, { type: "message", keep: context, why, now });
   return [];
 }
 

@@ -34,6 +34,45 @@ async function chatAt(trx: Queries, channel: ChannelId, place: Place): Promise<C
   return row?.chat_id;
 }
 
+/** What is known of a platform's chat: the chats of all of its topics; `topic` is "" without one. */
+export async function chatsAt(
+  trx: Queries,
+  channel: ChannelId,
+  chat: string,
+): Promise<readonly { readonly topic: string; readonly chat: ChatId }[]> {
+  return await trx
+    .selectFrom("address")
+    .select(["topic", "chat_id as chat"])
+    .where("channel", "=", channel)
+    .where("chat", "=", chat)
+    .orderBy("topic")
+    .execute();
+}
+
+/**
+ * Where somebody of these last wrote to a connection in private; undefined where none of them has since what is done was
+ * forgotten. Of several addresses of that chat any will do: a platform that has moved it says so when it is sent to.
+ */
+export async function privateChatOf(
+  trx: Queries,
+  channel: ChannelId,
+  people: readonly string[],
+): Promise<{ readonly chat: ChatId; readonly to: ChatAddress; readonly person: string } | undefined> {
+  if (people.length === 0) return undefined;
+  const row = await trx
+    .selectFrom("inbox")
+    .innerJoin("chat", "chat.id", "inbox.chat_id")
+    .innerJoin("address", "address.chat_id", "chat.id")
+    .select(["chat.id", "address.chat", "address.topic", "inbox.sender"])
+    .where("inbox.channel", "=", channel)
+    .where("inbox.sender", "in", people)
+    .where("chat.kind", "=", "private")
+    .orderBy("inbox.received_at", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row && { chat: row.id, to: addressOf(channel, row.chat, row.topic), person: row.sender };
+}
+
 export function addressOf(channel: ChannelId, chat: string, topic: string): ChatAddress {
   return topic === "" ? { channel, chat } : { channel, chat, topic };
 }

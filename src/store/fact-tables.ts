@@ -1,4 +1,5 @@
 import type { Generated } from "kysely";
+import type { InboundEvent } from "../core/events.ts";
 import type { ChatId } from "../core/identity.ts";
 
 /** What is true of chats, messages, turns and pieces. Times are epoch ms; JSON and lists are text; booleans are 0 or 1. */
@@ -14,6 +15,11 @@ export interface FactTables {
   speaker: SpeakerRow;
   claim_code: ClaimCodeRow;
   channel_state: ChannelStateRow;
+  sent: SentRow;
+  pairing: PairingRow;
+  wrong_code: WrongCodeRow;
+  question: QuestionRow;
+  choice: ChoiceRow;
 }
 
 /** A conversation and the hold on it. `owner` is "" and `until` 0 while nobody holds it. */
@@ -41,8 +47,19 @@ export interface ThreadCountRow {
   n: number;
 }
 
-/** A "listening" message becomes a turn only if the agent is called by name in what is said in it. */
-export type InboxState = "listening" | "waiting" | "claimed" | "consumed" | "refused" | "withdrawn" | "dead";
+/**
+ * A "listening" message becomes a turn only if the agent is called by name in what is said in it. An "aside" begins no turn:
+ * the agent is told of it with the next one.
+ */
+export type InboxState =
+  | "listening"
+  | "aside"
+  | "waiting"
+  | "claimed"
+  | "consumed"
+  | "refused"
+  | "withdrawn"
+  | "dead";
 
 export interface InboxRow {
   id: Generated<number>;
@@ -50,11 +67,16 @@ export interface InboxRow {
   chat_id: ChatId;
   event_key: string;
   payload_hash: string;
+  type: InboundEvent["type"];
   /** The event as JSON; "" once it is consumed, so that a message is kept in its thread alone. */
   payload: string;
+  /** Of what can be seen of the message, so that an edit which changes nothing of it is known as such. */
+  content_hash: string;
   sender: string;
-  /** What a reply names on the platform. */
+  /** What a reply names on the platform; of an edit, a reaction and the like, the message that it is about. */
   ref: string;
+  /** The row of the message that was edited or taken back; 0 for what stands for itself. */
+  about: number;
   state: InboxState;
   /** Why it was refused, withdrawn or set aside; "" otherwise. */
   why: string;
@@ -67,6 +89,7 @@ export interface InboxRow {
   /** When the window of its intent closes. */
   due_at: number;
   claims: number;
+  /** The last turn that has begun with it; 0 before the first. */
   turn_id: number;
   ended_at: number;
   /** One JSON object a line: each decision that was taken about it. */
@@ -121,6 +144,8 @@ export interface PieceRow {
   /** PieceBody as JSON; "" once its outcome is final. */
   body: string;
   reply_to: string;
+  /** The message of ours that it is put in the place of; "" for a message of its own. */
+  replaces: string;
   state: PieceState;
   form: string;
   /** Once it is sent again because the first outcome stayed unknown. */
@@ -130,12 +155,14 @@ export interface PieceRow {
   platform_ids: string;
   error: string;
   created_at: number;
+  /** When the sending was begun that it is looked for by: the first, where it goes once more; 0 before. */
+  begun_at: number;
   ended_at: number;
 }
 
-export type Role = "owner" | "allowed" | "stranger";
+export type Role = "owner" | "allowed" | "refused" | "stranger";
 
-/** What was granted in chat, and strangers who were told once that the bot is private. */
+/** What was granted and refused in chat, and strangers who were told once that the bot is private. */
 export interface PersonRow {
   channel: string;
   person: string;
@@ -161,4 +188,53 @@ export interface ChannelStateRow {
   channel: string;
   key: string;
   value: string;
+}
+
+/** A message of ours as the platform knows it: for replies, reactions, edits, and the search for lost ones. */
+export interface SentRow {
+  channel: string;
+  /** The platform's id of the chat, whatever the topic. */
+  chat: string;
+  ref: string;
+  chat_id: ChatId;
+  piece_id: number;
+  at: number;
+}
+
+/** A stranger who may be let in with a code. */
+export interface PairingRow {
+  channel: string;
+  person: string;
+  code: string;
+  created_at: number;
+}
+
+/** A code that somebody typed and nobody was given. */
+export interface WrongCodeRow {
+  channel: string;
+  person: string;
+  at: number;
+}
+
+/** A question with buttons. One press ends it. */
+export interface QuestionRow {
+  id: string;
+  chat_id: ChatId;
+  /** Who may answer it; "" for everybody who may talk there. */
+  person: string;
+  /** Whom it is about; "" for a question of the agent's. */
+  subject: string;
+  /** What stands above the buttons, as JSON; "" once it is answered. */
+  rendered: string;
+  expires_at: number;
+  /** 0 until it was answered. */
+  used_at: number;
+}
+
+export interface ChoiceRow {
+  key: string;
+  question: string;
+  label: string;
+  /** To say what stands on it, or to let the subject of the question in, or not. */
+  means: "say" | "allow" | "refuse";
 }

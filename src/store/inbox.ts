@@ -1,6 +1,6 @@
 import { sql } from "kysely";
 import type { ContentBlock } from "../core/blocks.ts";
-import type { MessageEvent } from "../core/events.ts";
+import type { EditEvent, InboundEvent, MessageEvent, ReactionEvent } from "../core/events.ts";
 import type { ChannelId, ChatId, ThreadId } from "../core/identity.ts";
 import type { Notice } from "../core/sentences.ts";
 import type { InboxState } from "./fact-tables.ts";
@@ -11,10 +11,15 @@ export type NewEvent = {
   readonly channel: ChannelId;
   readonly chat: ChatId;
   readonly key: string;
+  readonly type: InboundEvent["type"];
   readonly payload: string;
   readonly payloadHash: string;
+  /** Of what can be seen of a message; "" for what is none. */
+  readonly contentHash: string;
   readonly sender: string;
   readonly ref: string;
+  /** The row of the message that was edited or taken back. */
+  readonly about?: number;
   readonly state: InboxState;
   readonly why: string;
   readonly agent: string;
@@ -34,17 +39,20 @@ export type TraceStep = { readonly at: number; readonly step: string; readonly [
  * The check and the mark are one statement, so that two deliveries at once make one row.
  */
 export async function insertEvent(trx: Queries, event: NewEvent): Promise<number | undefined> {
-  const open = event.state === "waiting" || event.state === "listening";
+  const open = event.state === "waiting" || event.state === "listening" || event.state === "aside";
   const row = await trx
     .insertInto("inbox")
     .values({
       channel: event.channel,
       chat_id: event.chat,
       event_key: event.key,
+      type: event.type,
       payload_hash: event.payloadHash,
       payload: open ? event.payload : "",
+      content_hash: event.contentHash,
       sender: event.sender,
       ref: event.ref,
+      about: event.about ?? 0,
       state: event.state,
       why: event.why,
       agent: event.agent,
@@ -99,7 +107,7 @@ export async function latestIntent(
     .where("chat_id", "=", of.chat)
     .where(isOpenMessage)
     .where("state", "=", "waiting")
-    .where("claims", "=", 0)
+    .where("turn_id", "=", 0)
     .where("intent", ">", 0)
     .where("sender", "=", of.sender)
     .where("agent", "=", of.agent)
@@ -125,7 +133,7 @@ export async function hasOpenAlbum(
     .where("chat_id", "=", chat)
     .where(isOpenMessage)
     .where("state", "=", "waiting")
-    .where("claims", "=", 0)
+    .where("turn_id", "=", 0)
     .where("sender", "=", sender)
     .where("album", "=", album)
     .limit(1)
@@ -192,10 +200,26 @@ export async function openIntent(trx: Queries, inboxId: number): Promise<void> {
   await trx.updateTable("inbox").set({ intent: inboxId }).where("id", "=", inboxId).execute();
 }
 
+/** What is known of the message that an event is about, looked up while it is known. */
+export type KnownMessage = {
+  /** It is the one that was answered last, or our last answer. */
+  readonly newest: boolean;
+  /** When it came, epoch ms. */
+  readonly at: number;
+  /** Whose it is, by the platform's id. */
+  readonly by: string;
+};
+
+/** An event about an earlier message, as it is kept. */
+export type Known<Event extends InboundEvent> = Event & { readonly known: KnownMessage };
+
+/** What a turn can be of. */
+export type TurnEvent = MessageEvent | EditEvent | Known<ReactionEvent>;
+
 /** A waiting message as a turn takes it: the event, and what became of its media by the places of their rows. */
 export type WaitingMessage = {
   readonly id: number;
-  readonly event: MessageEvent;
+  readonly event: TurnEvent;
   readonly taken: ReadonlyMap<number, TakenAttachment>;
   /** In a group: by which number its sender is known there. */
   readonly speaker?: number;
@@ -206,6 +230,9 @@ export type TakenAttachment = {
   /** Where it is no use to the agent, what the person is told. */
   readonly notice?: Notice;
 };
+
+/** What a row was before a turn that came to nothing: a message waits again, an aside is one again. */
+export const beforeClaim = sql<InboxState>`case when intent > 0 then 'waiting' else 'aside' end`;
 
 /** Adds a decision to the trace of messages. */
 export function withTrace(step: TraceStep): ReturnType<typeof sql<string>> {

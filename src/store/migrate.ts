@@ -5,8 +5,9 @@ import type { Columns, Migration } from "./migration.ts";
 import { facts } from "./migrations/0001-facts.ts";
 import { threads } from "./migrations/0002-threads.ts";
 import { notices } from "./migrations/0003-notices.ts";
+import { channels } from "./migrations/0004-channels.ts";
 
-const MIGRATIONS: readonly Migration[] = [facts, threads, notices];
+const MIGRATIONS: readonly Migration[] = [facts, threads, notices, channels];
 
 /**
  * Brings the schema to this program's version, each step in a transaction of its own; several processes may call it

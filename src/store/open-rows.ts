@@ -3,5 +3,7 @@ import { sql } from "kysely";
 // The conditions of the partial indexes, word for word. SQLite takes such an index only for a query that repeats its
 // condition with the values written out; bound ones it does not look at, and reads all that was ever said.
 export const isOpenMessage = sql<boolean>`state in ('waiting', 'claimed')`;
+export const isAside = sql<boolean>`state = 'aside'`;
 export const isOpenPiece = sql<boolean>`state in ('planned', 'sending', 'parked')`;
 export const isOpenAttachment = sql<boolean>`state = 'waiting'`;
+export const isUnknownPiece = sql<boolean>`state = 'unknown'`;

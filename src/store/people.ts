@@ -22,7 +22,7 @@ export async function allGrants(database: Database): Promise<readonly Grant[]> {
   }));
 }
 
-/** What was granted to a person, or that they are a stranger who was told so. Read anew for each event: a revocation holds at once. */
+/** What was granted to a person or refused, or that they are a stranger who was told so. Read anew for each event: a revocation holds at once. */
 export async function grantOf(
   trx: Queries,
   channel: ChannelId,
@@ -37,13 +37,18 @@ export async function grantOf(
 }
 
 export async function hasOwner(database: Database, channel: ChannelId): Promise<boolean> {
-  const owner = await database.db
+  return (await grantedOwners(database.db, channel)).length > 0;
+}
+
+/** Who became the owner in chat; whom the operator names is in the rules. */
+export async function grantedOwners(trx: Queries, channel: ChannelId): Promise<readonly string[]> {
+  const owners = await trx
     .selectFrom("person")
     .select("person")
     .where("channel", "=", channel)
     .where("role", "=", "owner")
-    .executeTakeFirst();
-  return owner !== undefined;
+    .execute();
+  return owners.map(({ person }) => person);
 }
 
 export async function grant(trx: Queries, given: Grant): Promise<void> {
@@ -95,4 +100,26 @@ export async function useClaimCode(trx: Queries, channel: ChannelId, code: strin
     .where("code", "=", code)
     .executeTakeFirstOrThrow();
   return numDeletedRows > 0n;
+}
+
+/**
+ * When the `n`th newest turn of a person in a connection was asked for, epoch ms; what was taken back is none, and what is
+ * listened to counts as long as it may become one.
+ */
+export async function nthTurnAt(
+  trx: Queries,
+  { channel, person, n }: { readonly channel: ChannelId; readonly person: string; readonly n: number },
+): Promise<number | undefined> {
+  const row = await trx
+    .selectFrom("inbox")
+    .select("received_at")
+    .where("channel", "=", channel)
+    .where("sender", "=", person)
+    .where((eb) => eb.or([eb("intent", "=", eb.ref("id")), eb("state", "=", "listening")]))
+    .where("state", "!=", "withdrawn")
+    .orderBy("received_at", "desc")
+    .offset(n - 1)
+    .limit(1)
+    .executeTakeFirst();
+  return row?.received_at;
 }

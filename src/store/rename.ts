@@ -13,6 +13,9 @@ export async function renameChannel(database: Database, was: ChannelId, now: Cha
       "person",
       "claim_code",
       "channel_state",
+      "sent",
+      "pairing",
+      "wrong_code",
     ] as const) {
       await trx.updateTable(table).set({ channel: now }).where("channel", "=", was).execute();
     }

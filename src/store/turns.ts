@@ -1,18 +1,18 @@
 import type { Transaction } from "kysely";
-import type { ContentBlock } from "../core/blocks.ts";
-import type { MessageEvent } from "../core/events.ts";
 import type { ChannelId, ChatAddress, ChatId, Hold, ThreadId } from "../core/identity.ts";
-import type { Notice, SentenceKey } from "../core/sentences.ts";
+import { type Aside, asidesFor, claimAsides, personOf } from "./asides.ts";
 import { forgetTaken } from "./attachments.ts";
 import { addressOf } from "./chats.ts";
 import type { Database } from "./database.ts";
-import type { AttachmentRow, InboxRow, TurnState } from "./fact-tables.ts";
+import { endCorrected, withdrawFollowing } from "./edits.ts";
+import type { TurnState } from "./fact-tables.ts";
 import { assertHeld } from "./holds.ts";
-import { type TakenAttachment, type WaitingMessage, withTrace } from "./inbox.ts";
+import { beforeClaim, type WaitingMessage, withTrace } from "./inbox.ts";
 import { isOpenMessage } from "./open-rows.ts";
 import { insertPieces, type NewPiece } from "./pieces.ts";
-import { speakerNumber } from "./speakers.ts";
-import type { Queries, Tables } from "./tables.ts";
+import { speakerNumbers } from "./speakers.ts";
+import type { Tables } from "./tables.ts";
+import { attachmentsOf, oldestIntent, spokenBy, toWaiting } from "./waiting.ts";
 
 /** A message whose turn has ended the process this many times is set aside. */
 export const CRASHES_BEFORE_DEAD = 3;
@@ -27,6 +27,8 @@ export type ClaimedTurn = {
   readonly thread: ThreadId;
   readonly intent: number;
   readonly messages: readonly WaitingMessage[];
+  /** What the agent is told beside them; it comes first. */
+  readonly asides: readonly Aside[];
 };
 
 export type Claim =
@@ -72,9 +74,12 @@ export async function claimTurn(
     if (dueAt > by.now && !setBack) return { kind: "wait", at: dueAt };
     const attachments = await attachmentsOf(trx, messages);
     if (attachments.some((attachment) => attachment.state === "waiting")) return { kind: "idle" };
-    const speaker = row.kind === "group" ? await speakerNumber(trx, chat, first.sender) : undefined;
     const crashes = Math.max(...messages.map((message) => message.claims));
     const dead = crashes >= CRASHES_BEFORE_DEAD;
+    const ids = messages.map((message) => message.id);
+    const told = dead ? [] : await asidesFor(trx, { chat, thread: first.thread, messages: ids });
+    const people = [first.sender, ...told.map(({ event }) => personOf(event))];
+    const speakers = row.kind === "group" ? await speakerNumbers(trx, chat, people) : NOBODY;
     const hold: Hold = { chat, owner: by.owner, epoch: row.epoch + 1 };
     await trx
       .updateTable("chat")
@@ -107,13 +112,10 @@ export async function claimTurn(
             : { at: by.now, step: "claimed", turn: id, attempt: crashes + 1 },
         ),
       }))
-      .where(
-        "id",
-        "in",
-        messages.map((message) => message.id),
-      )
+      .where("id", "in", ids)
       .execute();
-    const waiting = messages.map((message) => toWaiting(message, attachments, speaker));
+    await claimAsides(trx, told, { turn: id, now: by.now });
+    const waiting = messages.map((message) => toWaiting(message, attachments, speakers));
     const place = waiting[0]!.event.place; // one per row of messages, and there is a first
     const turn: ClaimedTurn = {
       id,
@@ -124,79 +126,13 @@ export async function claimTurn(
       thread: first.thread,
       intent: first.intent,
       messages: waiting,
+      asides: told.map((aside) => ({ ...aside, ...spokenBy(speakers, personOf(aside.event)) })),
     };
     return { kind: dead ? "dead" : "turn", turn };
   });
 }
 
-async function oldestIntent(trx: Queries, chat: ChatId): Promise<readonly IntentRow[]> {
-  return await trx
-    .selectFrom("inbox")
-    .select(["id", "payload", "sender", "agent", "thread", "intent", "received_at", "due_at", "claims"])
-    .where("chat_id", "=", chat)
-    .where(isOpenMessage)
-    .where("state", "=", "waiting")
-    .where("intent", "=", (eb) =>
-      eb
-        .selectFrom("inbox as oldest")
-        .select((inner) => inner.fn.min("oldest.intent").as("intent"))
-        .where("oldest.chat_id", "=", chat)
-        .where(isOpenMessage)
-        .where("oldest.state", "=", "waiting")
-        .where("oldest.intent", ">", 0),
-    )
-    .orderBy("id")
-    .execute();
-}
-
-async function attachmentsOf(
-  trx: Queries,
-  messages: readonly IntentRow[],
-): Promise<readonly (TakenRow & { readonly state: "waiting" | "done" })[]> {
-  // Most messages bring none, and their payload says so.
-  const ids = messages.filter(({ payload }) => payload.includes('"unfetched"')).map(({ id }) => id);
-  if (ids.length === 0) return [];
-  return await trx
-    .selectFrom("attachment")
-    .select(["inbox_id", "seq", "state", "blocks", "notice", "notice_values"])
-    .where("inbox_id", "in", ids)
-    .orderBy("id")
-    .execute();
-}
-
-type IntentRow = Pick<
-  InboxRow,
-  "payload" | "sender" | "agent" | "thread" | "intent" | "received_at" | "due_at" | "claims"
-> & { readonly id: number };
-
-type TakenRow = Pick<AttachmentRow, "inbox_id" | "seq" | "blocks" | "notice" | "notice_values">;
-
-function toWaiting(
-  row: IntentRow,
-  attachments: readonly TakenRow[],
-  speaker: number | undefined,
-): WaitingMessage {
-  return {
-    id: row.id,
-    event: JSON.parse(row.payload) as MessageEvent, // written by insertEvent from a MessageEvent
-    taken: new Map(
-      attachments
-        .filter((attachment) => attachment.inbox_id === row.id)
-        .map((attachment) => [attachment.seq, toTaken(attachment)]),
-    ),
-    ...(speaker === undefined ? {} : { speaker }),
-  };
-}
-
-/** What finishAttachment wrote. */
-function toTaken({ blocks, notice, notice_values: values }: TakenRow): TakenAttachment {
-  return {
-    blocks: JSON.parse(blocks) as readonly ContentBlock[],
-    ...(notice === ""
-      ? {}
-      : { notice: { key: notice as SentenceKey, values: JSON.parse(values) as Notice["values"] } }),
-  };
-}
+const NOBODY: ReadonlyMap<string, number> = new Map();
 
 export async function renewHold(database: Database, hold: Hold, until: number): Promise<void> {
   await database.db.transaction().execute(async (trx) => {
@@ -218,6 +154,8 @@ export async function commitTurn(
     readonly messages: "consumed" | "dead";
     readonly error: string;
     readonly pieces: readonly NewPiece[];
+    /** Rows of edits and of what was taken back that the agent was told of while it ran. */
+    readonly corrected?: readonly number[];
     readonly now: number;
   },
 ): Promise<boolean> {
@@ -243,10 +181,14 @@ export async function commitTurn(
       .where("turn_id", "=", turn.id)
       .where("state", "=", "claimed")
       .execute();
-    if (end.messages === "consumed" && turn.messages.some((message) => message.taken.size > 0)) {
-      const ids = turn.messages.map((message) => message.id);
+    const ids = turn.messages.map((message) => message.id);
+    if (end.messages === "consumed" && turn.messages.some((message) => message.taken.size > 0))
       await forgetTaken(trx, ids);
-    }
+    if (end.corrected && end.corrected.length > 0)
+      await endCorrected(trx, turn.hold.chat, { rows: end.corrected, turn: turn.id, now: end.now });
+    // What was stopped, or has ended the process, is not asked for again by correcting it.
+    if (end.state === "stopped" || end.messages === "dead")
+      await withdrawFollowing(trx, turn.hold.chat, { messages: ids, now: end.now });
     await insertPieces(trx, end.pieces, end.now);
     await endTurn(trx, turn, end.state, end.error, end.now);
     const more = await trx
@@ -271,9 +213,13 @@ export async function abandonTurn(database: Database, turn: ClaimedTurn, now: nu
     await trx
       .updateTable("inbox")
       .set((eb) => ({
-        state: "waiting",
-        claims: eb("claims", "-", 1),
-        turn_id: 0,
+        state: beforeClaim,
+        claims: eb
+          .case()
+          .when("intent", ">", 0)
+          .then(eb("claims", "-", 1))
+          .else(0)
+          .end(),
         trace: withTrace({ at: now, step: "given back", turn: turn.id }),
       }))
       .where("turn_id", "=", turn.id)

@@ -1,7 +1,9 @@
 import type { ChatId } from "../core/identity.ts";
+import { pruneQuestions } from "./choices.ts";
 import type { Database } from "./database.ts";
-import { withTrace } from "./inbox.ts";
-import { isOpenAttachment, isOpenMessage, isOpenPiece } from "./open-rows.ts";
+import { beforeClaim, withTrace } from "./inbox.ts";
+import { isAside, isOpenAttachment, isOpenMessage, isOpenPiece, isUnknownPiece } from "./open-rows.ts";
+import { prunePairing } from "./pairing.ts";
 
 /** What a process that died left behind. */
 export type Recovered = { readonly turns: number; readonly messages: number };
@@ -20,7 +22,7 @@ export async function recover(database: Database, now: number): Promise<Recovere
       .executeTakeFirstOrThrow();
     const messages = await trx
       .updateTable("inbox")
-      .set({ state: "waiting", turn_id: 0, trace: withTrace({ at: now, step: "found after a crash" }) })
+      .set({ state: beforeClaim, trace: withTrace({ at: now, step: "found after a crash" }) })
       .where(isOpenMessage)
       .where("state", "=", "claimed")
       .executeTakeFirstOrThrow();
@@ -79,19 +81,34 @@ export async function openWork(database: Database): Promise<OpenWork> {
     .where("state", "in", ["planned", "sending"])
     .groupBy("chat_id")
     .execute();
+  // What was found out meanwhile may decide them, and whoever was to look may be gone.
+  const doubts = await db
+    .selectFrom("piece")
+    .select((eb) => ["chat_id", eb.fn.min("not_before").as("at")])
+    .where(isUnknownPiece)
+    .where("body", "!=", "")
+    .groupBy("chat_id")
+    .execute();
   return {
     turns: turns.map((row) => ({ chat: row.chat_id, at: row.at })),
     attachments: attachments.map((row) => row.id),
-    deliveries: deliveries.map((row) => ({ chat: row.chat_id, at: row.at })),
+    deliveries: [...deliveries, ...doubts].map((row) => ({ chat: row.chat_id, at: row.at })),
   };
 }
 
 /**
- * Forgets what ended before `before` (epoch ms): the rows that recognise repeats, turns, and pieces.
- * Nothing that is open, parked or set aside is touched. Gives the number of rows.
+ * Forgets what ended before `before` (epoch ms): the rows that recognise repeats, turns, and pieces. So are asides from
+ * before that. Nothing that is open, parked or set aside is touched. Gives the number of rows.
  */
 export async function prune(database: Database, before: number): Promise<number> {
   return await database.db.transaction().execute(async (trx) => {
+    // Nobody has spoken to the agent there since: what it was to be told then has no end of its own.
+    await trx
+      .updateTable("inbox")
+      .set((eb) => ({ state: "withdrawn", ended_at: eb.ref("received_at") }))
+      .where(isAside)
+      .where("received_at", "<", before)
+      .execute();
     await trx
       .deleteFrom("attachment")
       .where("inbox_id", "in", (eb) =>
@@ -114,11 +131,19 @@ export async function prune(database: Database, before: number): Promise<number>
       .where("ended_at", ">", 0)
       .where("ended_at", "<", before)
       .executeTakeFirstOrThrow();
+    await trx
+      .deleteFrom("sent")
+      .where("piece_id", "in", (eb) =>
+        eb.selectFrom("piece").select("id").where("ended_at", ">", 0).where("ended_at", "<", before),
+      )
+      .execute();
     const pieces = await trx
       .deleteFrom("piece")
       .where("ended_at", ">", 0)
       .where("ended_at", "<", before)
       .executeTakeFirstOrThrow();
-    return Number(inbox.numDeletedRows + turns.numDeletedRows + pieces.numDeletedRows);
+    await prunePairing(trx, before);
+    const questions = await pruneQuestions(trx, before);
+    return Number(inbox.numDeletedRows + turns.numDeletedRows + pieces.numDeletedRows) + questions;
   });
 }

@@ -1,28 +1,48 @@
-import type { Channel, Progress } from "../core/channel.ts";
+import type { Channel, Live, Progress } from "../core/channel.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import type { ChatAddress } from "../core/identity.ts";
+import type { ChannelRules } from "../core/rules.ts";
 
 /** Platforms show "typing" for about 5 s (Bot API sendChatAction), so it is said again before that. */
 const TYPING_MS = 4_000;
-/** Between two drafts: often enough to look alive, seldom enough to cost nothing. */
-const DRAFT_MS = 120;
+/** Between two signs: often enough to look alive, seldom enough to cost nothing. A channel may take longer for one. */
+const PAUSE_MS = 120;
+
+/** How the operator wants answers shown that are being written: in this chat, else in this connection. */
+export function liveIn(rules: ChannelRules | undefined, chat: string): Live | "off" | undefined {
+  // "constructor" is a property of every object.
+  const own = rules && Object.hasOwn(rules.chats, chat) ? rules.chats[chat]?.live : undefined;
+  return own ?? rules?.live;
+}
 
 /** The signs of life of one turn. At most one is on its way at a time; a newer draft replaces one that waits. */
 export class Life {
   readonly #channel: Channel;
   readonly #to: ChatAddress;
+  readonly #live: Live | undefined;
   readonly #clock: Clock;
   readonly #draftOf: (text: string) => string;
   #timer: Timer | undefined;
   #draft: string | undefined;
+  /** When the next sign may be given. */
+  #readyAt = 0;
   #busy = false;
   #ended = false;
 
-  /** `draftOf` says what is shown of a text that is still being written. */
-  constructor(channel: Channel, to: ChatAddress, clock: Clock, draftOf: (text: string) => string) {
-    this.#channel = channel;
-    this.#to = to;
-    this.#clock = clock;
+  constructor(
+    by: {
+      readonly channel: Channel;
+      readonly to: ChatAddress;
+      readonly live: Live | undefined;
+      readonly clock: Clock;
+    },
+    /** What is shown of a text that is still being written. */
+    draftOf: (text: string) => string,
+  ) {
+    this.#channel = by.channel;
+    this.#to = by.to;
+    this.#live = by.live;
+    this.#clock = by.clock;
     this.#draftOf = draftOf;
   }
 
@@ -33,14 +53,18 @@ export class Life {
   /** The whole text so far. */
   draft(text: string): void {
     if (this.#ended || text === "") return;
-    const first = this.#draft === undefined && !this.#busy;
+    const waits = this.#draft !== undefined || this.#busy;
     this.#draft = text;
-    if (first) this.#schedule(0);
+    if (!waits) this.#schedule(this.#readyAt - this.#clock.now());
   }
 
+  /** However the turn ends; the first call counts. */
   end(): void {
+    if (this.#ended) return;
     this.#ended = true;
     this.#timer?.cancel();
+    // It never rejects, and what it takes back is the channel's work.
+    void this.#channel.progress?.(this.#to, { kind: "over" });
   }
 
   #show(progress: Progress): void {
@@ -49,7 +73,8 @@ export class Life {
     // It never rejects.
     void this.#channel.progress(this.#to, progress).finally(() => {
       this.#busy = false;
-      this.#schedule(this.#draft === undefined ? TYPING_MS : DRAFT_MS);
+      this.#readyAt = this.#clock.now() + PAUSE_MS;
+      this.#schedule(this.#draft === undefined ? TYPING_MS : PAUSE_MS);
     });
   }
 
@@ -59,7 +84,9 @@ export class Life {
     this.#timer = this.#clock.after(ms, () => {
       const text = this.#draft === undefined ? "" : this.#draftOf(this.#draft);
       this.#draft = undefined;
-      this.#show(text.trim() === "" ? { kind: "typing" } : { kind: "draft", text });
+      if (text.trim() === "") return this.#show({ kind: "typing" });
+      const live = this.#live === undefined ? {} : { live: this.#live };
+      this.#show({ kind: "draft", text, ...live });
     });
   }
 }

@@ -1,17 +1,19 @@
 import type { AgentAnswer, AgentDefinition, AgentRunner } from "../core/agent.ts";
-import type { Channel, PieceBody } from "../core/channel.ts";
+import type { Channel, Live, PieceBody } from "../core/channel.ts";
 import type { Clock } from "../core/clock.ts";
 import { asError, type ErrorCode, GatewayError, hasCode } from "../core/errors.ts";
-import type { ChannelId, ChatId } from "../core/identity.ts";
+import type { ChannelId, ChatAddress, ChatId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
 import { say } from "../core/sentences.ts";
 import type { Database } from "../store/database.ts";
 import type { TurnState } from "../store/fact-tables.ts";
+import type { Correction } from "../store/asides.ts";
 import { insist } from "../store/insist.ts";
-import type { NewPiece } from "../store/pieces.ts";
 import { abandonTurn, type ClaimedTurn, claimTurn, commitTurn, renewHold } from "../store/turns.ts";
 import { contentOf, unusableIn } from "./content.ts";
+import { correctedRows, Corrections } from "./corrections.ts";
 import { Life } from "./life.ts";
+import { inPlace, piecesOf } from "./planned.ts";
 
 /** A hold ends by itself after this, unless it is renewed. */
 const HOLD_MS = 60_000;
@@ -23,11 +25,11 @@ export type Pieces = {
     channel: Channel,
     chat: ChatId,
     agent: AgentDefinition,
-    markdown: string,
-  ): Promise<readonly PieceBody[]>;
+    answer: Pick<AgentAnswer, "markdown" | "choices">,
+  ): Promise<{ readonly bodies: readonly PieceBody[]; readonly labels?: readonly string[] }>;
   words(channel: Channel, text: string): readonly PieceBody[];
   /** What is shown of an answer that is still being written. */
-  readonly draft: (markdown: string) => string;
+  draft(markdown: string): string;
 };
 
 export type TurnParts = {
@@ -40,6 +42,8 @@ export type TurnParts = {
   readonly channel: (id: ChannelId) => Channel | undefined;
   readonly agent: (name: string) => AgentDefinition | undefined;
   readonly pieces: Pieces;
+  /** How an answer is shown there while it is written; absent where the channel decides. */
+  readonly live: (to: ChatAddress) => Live | "off" | undefined;
   /** The folder of a chat, absolute. */
   readonly folder: (chat: ChatId) => string;
   /** Aborts when the grace of a shutdown is over. */
@@ -50,13 +54,13 @@ export type TurnParts = {
 export class Turns {
   readonly #parts: TurnParts;
   /** What ends each turn: its person, its deadline, a lost hold, or the end of the grace. */
-  readonly #running = new Map<ChatId, AbortController>();
+  readonly #running = new Map<ChatId, Running>();
 
   constructor(parts: TurnParts) {
     this.#parts = parts;
     // Once for all turns: a signal that others are made of remembers each of them for ever.
     parts.cutOff.addEventListener("abort", () => {
-      for (const controller of this.#running.values()) controller.abort(parts.cutOff.reason);
+      for (const { controller } of this.#running.values()) controller.abort(parts.cutOff.reason);
     });
   }
 
@@ -66,9 +70,14 @@ export class Turns {
 
   /** Ends the running turn of a chat at once; whether there was one. */
   stop(chat: ChatId): boolean {
-    const controller = this.#running.get(chat);
-    controller?.abort(new GatewayError("turn.stopped", "stopped by the person"));
-    return controller !== undefined;
+    const running = this.#running.get(chat);
+    running?.controller.abort(new GatewayError("turn.stopped", "stopped by the person"));
+    return running !== undefined;
+  }
+
+  /** Tells the running turn of a chat, before its next step, what has become of a message that it answers. */
+  correct(chat: ChatId, correction: Correction): void {
+    this.#running.get(chat)?.corrections.add(correction);
   }
 
   /** Runs the oldest waiting intent of a chat; gives the time (epoch ms) to come again, if there is one. */
@@ -109,24 +118,31 @@ export class Turns {
     const { database, log, channel: open, agent: find, cutOff } = this.#parts;
     const channel = open(turn.channel);
     const agent = find(turn.agent);
-    const controller = new AbortController();
-    this.#running.set(turn.hold.chat, controller);
+    const running: Running = { controller: new AbortController(), corrections: new Corrections(turn) };
+    const { controller } = running;
+    this.#running.set(turn.hold.chat, running);
     if (cutOff.aborted) controller.abort(cutOff.reason);
     try {
       if (!channel)
         throw new GatewayError("channel.unreachable", `the connection ${turn.channel} is not open`);
       if (!agent)
         throw new GatewayError("agent.invalid", `there is no agent ${turn.agent} in the configuration`);
-      const { markdown, refused } = await this.#ask(turn, agent, channel, controller);
+      const answer = await this.#ask(turn, agent, channel, running);
+      const said = await this.#parts.pieces.answer(channel, turn.hold.chat, agent, answer);
+      const refused = answer.refused.map((name) => say("media.refused_by_model", "en", { name }));
       const bodies = [
-        ...refused.flatMap((name) =>
-          this.#parts.pieces.words(channel, say("media.refused_by_model", "en", { name })),
-        ),
-        ...(await this.#parts.pieces.answer(channel, turn.hold.chat, agent, markdown)),
+        ...refused.flatMap((words) => this.#parts.pieces.words(channel, words)),
+        ...said.bodies,
       ];
       // The person has been told that it is stopped.
       if (hasCode(controller.signal.reason, "turn.stopped")) throw controller.signal.reason;
-      return await this.#end(turn, channel, { state: "done", error: "", bodies });
+      return await this.#end(turn, channel, {
+        ...said,
+        state: "done",
+        error: "",
+        bodies,
+        corrected: answer.corrected,
+      });
     } catch (thrown) {
       const error = asError(thrown);
       if (hasCode(error, "store.hold_lost")) {
@@ -149,15 +165,17 @@ export class Turns {
     turn: ClaimedTurn,
     agent: AgentDefinition,
     channel: Channel,
-    controller: AbortController,
+    { controller, corrections }: Running,
   ): Promise<AgentAnswer> {
-    const { clock, runner } = this.#parts;
+    const { clock, runner, pieces } = this.#parts;
     const { turnSeconds } = agent.limits;
     const tooLong = clock.after(turnSeconds * 1_000, () =>
       controller.abort(new GatewayError("turn.timed_out", `the turn took longer than ${turnSeconds} s`)),
     );
     const renewal = this.#keepHold(turn, controller);
-    const life = new Life(channel, turn.to, clock, this.#parts.pieces.draft);
+    const live = this.#parts.live(turn.to);
+    const shown = live === "off" ? undefined : live;
+    const life = new Life({ channel, to: turn.to, live: shown, clock }, (text) => pieces.draft(text));
     try {
       const answer = runner.run(
         {
@@ -165,10 +183,11 @@ export class Turns {
           thread: turn.thread,
           agent,
           messageId: `intent-${turn.intent}`,
-          content: contentOf(turn.messages),
+          content: contentOf(turn.messages, turn.asides),
           sentAt: turn.messages[0]?.event.sentAt ?? "",
           folder: this.#parts.folder(turn.hold.chat),
-          ...(channel.limits.drafts ? { onText: (text: string) => life.draft(text) } : {}),
+          corrections: () => corrections.take(),
+          ...(channel.limits.drafts && live !== "off" ? { onText: (text) => life.draft(text) } : {}),
         },
         controller.signal,
       );
@@ -246,22 +265,16 @@ export class Turns {
           ...(end.bodies ?? (end.words === undefined ? [] : make.words(channel, end.words))),
         ]
       : [];
-    const replyTo = replyRef(turn);
-    const pieces = bodies.map((body, seq): NewPiece => ({
-      chat: turn.hold.chat,
-      to: turn.to,
-      turn: turn.id,
-      seq,
-      body,
-      ...(seq === 0 && replyTo !== undefined ? { replyTo } : {}),
-    }));
+    const pieces = piecesOf(turn, bodies, end.labels);
+    const corrected = correctedRows(end.corrected);
     return await insist(
-      () =>
+      async () =>
         commitTurn(database, turn, {
           state: end.state,
           messages: end.dead ? "dead" : "consumed",
           error: end.error,
-          pieces,
+          pieces: end.state === "done" ? await inPlace(database, turn, pieces) : pieces,
+          corrected,
           now: clock.now(),
         }),
       { clock, log, closing: cutOff },
@@ -273,15 +286,16 @@ type TurnEnd = {
   readonly state: Exclude<TurnState, "running" | "abandoned">;
   readonly error: string;
   readonly bodies?: readonly PieceBody[];
+  /** What can be pressed below the last text. */
+  readonly labels?: readonly string[];
   readonly words?: string;
+  /** As `AgentAnswer.corrected`. */
+  readonly corrected?: readonly string[] | undefined;
   readonly dead?: true;
 };
 
-/** In a group an answer names the message it answers; between two people it goes without saying. */
-function replyRef(turn: ClaimedTurn): string | undefined {
-  const last = turn.messages.at(-1)?.event;
-  return last?.place.kind === "group" ? last.ref : undefined;
-}
+/** A turn that is being run, and what may reach it from outside. */
+type Running = { readonly controller: AbortController; readonly corrections: Corrections };
 
 /**
  * An agent that does not heed its signal is left behind: what it writes later is refused, because its hold is over.

@@ -69,7 +69,7 @@ channels:
         "    sender 123456789: coder (a graph of its own)",
         "",
         "club (telegram, off until CLUB_TOKEN is set)",
-        "  who may talk: nobody owns it yet, everybody",
+        "  who may talk: nobody owns it yet, everybody (at most 20 turns an hour each)",
         "  everywhere: editor (ollama:llama3:8b)",
       ],
     });
@@ -109,7 +109,7 @@ turns: { graceSeconds: 601 }
     expect(lines).toEqual([
       'config/perch.yaml:3 channels.web.kind ("wep"): there is no such kind of channel. Did you mean "web"?',
       'config/perch.yaml:7 channels.family.alow: unknown key. Did you mean "allow"?',
-      'config/perch.yaml:8 channels.family.strangers ("rude"): must be silent or polite. Known here: polite, silent.',
+      'config/perch.yaml:8 channels.family.strangers ("rude"): must be silent, polite or pair. Known here: pair, polite, silent.',
       "config/perch.yaml:9 channels.family.open (true): anybody could use the agent, its tools and your model's budget. Write acknowledge: allow-arbitrary-senders beside it, or allow: with the people you mean.",
       'config/perch.yaml:10 channels.family.agent ("helpr"): there is no such agent. Did you mean "helper"?',
       'config/perch.yaml:11 htpp: unknown key. Did you mean "http"?',
@@ -132,7 +132,7 @@ describe("perch", () => {
   it.each([["--help"], ["-h"]])("says with %s what it can do", async (flag) => {
     const { code, lines } = await perch({}, [flag]);
     expect(code).toBe(0);
-    for (const command of ["start", "check", "why", "people", "queue", "schema", "--config <file>"])
+    for (const command of ["start", "check", "why", "people", "pair", "queue", "schema", "--config <file>"])
       expect(lines.join("\n")).toContain(command);
   });
 

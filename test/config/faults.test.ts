@@ -124,7 +124,7 @@ describe("keys and values", () => {
     [
       "not one of the choices",
       "channels:\n  web: { kind: web, strangers: polit }\n",
-      [':2 channels.web.strangers ("polit"): must be silent or polite. Did you mean "polite"?'],
+      [':2 channels.web.strangers ("polit"): must be silent, polite or pair. Did you mean "polite"?'],
     ],
     [
       "a wrong acknowledgement",
@@ -269,6 +269,81 @@ describe("ids", () => {
   });
 });
 
+describe("people", () => {
+  const PHONE = "channels:\n  phone:\n    kind: telegram\n    token: ${TOKEN}\n";
+  const NAMED =
+    'a name can change hands, so people are known by their ids alone. Write the id, such as "123456789".';
+
+  it.each([
+    ["an owner", '    owner: "@mira"\n', [`:5 channels.phone.owner ("@mira"): ${NAMED}`]],
+    ["a name without its sign", "    allow: [mira]\n", [`:5 channels.phone.allow[0] ("mira"): ${NAMED}`]],
+    [
+      "two who are denied",
+      '    deny: ["@mira", 5, everyone]\n',
+      [`:5 channels.phone.deny[0] ("@mira"): ${NAMED}`, `:5 channels.phone.deny[2] ("everyone"): ${NAMED}`],
+    ],
+    [
+      "somebody in a chat",
+      "    chats: { '-5': { allow: [7, '@mira'] } }\n",
+      [`:5 channels.phone.chats.-5.allow[1] ("@mira"): ${NAMED}`],
+    ],
+    [
+      "a sender in a chat",
+      "    chats: { '-5': { senders: { mira: { agent: helper } } } }\n",
+      [`:5 channels.phone.chats.-5.senders.mira: ${NAMED}`],
+    ],
+    [
+      "a number that is nobody's",
+      '    owner: "+49 151 12345678"\n    allow: ["12:34"]\n',
+      [
+        ':5 channels.phone.owner ("+49…78"): no person has such an id here. Write the id, such as "123456789".',
+        ':6 channels.phone.allow[0] ("12:34"): no person has such an id here. Write the id, such as "123456789".',
+      ],
+    ],
+    [
+      "neither a list nor everyone",
+      "    chats: { '-5': { allow: evryone } }\n",
+      [
+        ':5 channels.phone.chats.-5.allow ("evryone"): must be a list of ids, or everyone. Write allow: ["123456789"], or allow: everyone.',
+      ],
+    ],
+    [
+      "a form that is none",
+      "    chats: { '-5': { allow: { '7': yes } } }\n",
+      [
+        ':5 channels.phone.chats.-5.allow: must be a list of ids, or everyone. Write allow: ["123456789"], or allow: everyone.',
+      ],
+    ],
+  ])("are named by ids that the platform has: %s", async (_name, yaml, expected) => {
+    expect(await sentences(PHONE + yaml, { TOKEN })).toEqual(expected);
+  });
+
+  it("may be named by a variable, as numbers, and as everyone of a chat", async () => {
+    const yaml = `${PHONE}    owner: \${ME}\n    allow: [5]\n    chats: { '-5': { allow: everyone } }\n`;
+    expect(await sentences(yaml, { TOKEN, ME: "7" })).toEqual([]);
+    expect(await sentences(yaml, { TOKEN, ME: "@mira" })).toEqual([
+      expect.stringContaining("channels.phone.owner"),
+    ]);
+  });
+
+  it("are whatever they are called where the platform has no form of ids", async () => {
+    expect(await sentences("channels: { web: { kind: web, owner: mira } }\n")).toEqual([]);
+  });
+});
+
+describe("commands", () => {
+  it.each([
+    ["new", "Perch itself answers to this command. Rename it."],
+    ["start", "Perch itself answers to this command. Rename it."],
+    ["Weather", "a command is 1–32 lower-case letters, digits and _. Rename it."],
+  ])("cannot be called %s", async (name, problem) => {
+    const yaml = `channels:\n  web: { kind: web, commands: { ${name}: What it is for } }\n`;
+    expect(await sentences(yaml)).toEqual([
+      `:2 channels.web.commands.${name} ("What it is for"): ${problem}`,
+    ]);
+  });
+});
+
 describe("secrets and variables", () => {
   const SECRET =
     "a secret stands in the file itself. Put it into .env as NAME=…, and write ${NAME} here, without a default.";
@@ -294,7 +369,7 @@ describe("secrets and variables", () => {
       "a token as a key",
       `channels:\n  web: { kind: web, "${TOKEN}": 1 }\n`,
       [
-        ":2 channels.web.… (1): unknown key. Known here: acknowledge, agent, allow, chats, deny, kind, names, open, owner, strangers, title, was.",
+        ":2 channels.web.… (1): unknown key. Known here: acknowledge, agent, allow, chats, commands, context, deny, edits, kind, live, names, open, owner, reactions, strangers, title, turnsPerHour, was.",
       ],
     ],
     [

@@ -1,7 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { expect, it } from "vitest";
-import { LIMITS as TELEGRAM } from "../../channels/telegram/channel.ts";
+import { LIMITS as TELEGRAM } from "../../channels/telegram/limits.ts";
 import { LIMITS as WEB } from "../../channels/web/channel.ts";
 import { LIMITS as WHATSAPP } from "../../channels/whatsapp/limits.ts";
 import { agentSchema, rootSchema } from "../../src/config/schema.ts";

@@ -15,6 +15,7 @@ export const TOKEN = "123456789:AAHdqTcvCH1vGWJxfSeofSAs0K5PALDsaw1";
 
 export const telegram: KindSettings = {
   kind: "telegram",
+  people: { pattern: /^-?\d{1,19}$/, example: "123456789" },
   settings: z.strictObject({
     token: z.string().regex(/^\d+:[\w-]{30,}$/, {
       // A sentence as it should not be: with the value.

@@ -136,7 +136,7 @@ it("no token, key, word, name, id or number of a person is printed or logged, wh
     "the model did not answer",
     "a piece could not be sent",
     "the outcome of a send is unknown",
-    "Telegram could not be polled",
+    "receiving from Telegram failed",
   ])
     expect(everything.join("\n")).toContain(sentence);
   const leaks = everything.flatMap((text) =>

@@ -99,6 +99,44 @@ describe("startHttp", () => {
     expect(texts).toEqual(["page /", "page /chat.js", "hook /hook", "hook /hook/a/b", "page /hooks"]);
   });
 
+  it("leaves a mount with a door of its own to itself: no password, no name, no origin is asked for", async () => {
+    const server = await start({ password: "correct horse" });
+    server.mount("/", async () => new Response("inside"));
+    const paths: string[] = [];
+    const ownDoor = async (request: Request): Promise<Response> => {
+      paths.push(new URL(request.url).pathname);
+      return new Response(await request.text(), { status: 401 });
+    };
+    const unmount = server.mount("/telegram/family", ownDoor, { ownDoor: true });
+    const headers = { host: "bot.example.org", origin: "https://elsewhere.example.org" };
+    const call = { method: "POST", headers, body: "knock" };
+    const [own, below, beside, above] = await Promise.all(
+      ["/telegram/family", "/telegram/family/x", "/telegram/family2", "/telegram/family/../../"].map((path) =>
+        ask(server.port, path, call),
+      ),
+    );
+    expect([own, below, beside, above].map((answer) => answer?.status)).toEqual([401, 401, 421, 421]);
+    expect(own).toMatchObject({ text: "knock", headers: { "x-content-type-options": "nosniff" } });
+    expect(paths.toSorted()).toEqual(["/telegram/family", "/telegram/family/x"]);
+    unmount();
+    const local = { host: `127.0.0.1:${server.port}` };
+    expect((await ask(server.port, "/telegram/family", { headers: local })).status).toBe(401);
+    expect(
+      await ask(server.port, "/telegram/family", { headers: { host: "bot.example.org" } }),
+    ).toMatchObject({
+      status: 421,
+    });
+  });
+
+  it("takes away with a mount no other that has come in its place", async () => {
+    const server = await start();
+    const unmount = server.mount("/page", hello);
+    unmount();
+    server.mount("/page", async () => new Response("another"));
+    unmount();
+    expect(await (await fetch(`${server.origin}/page`)).text()).toBe("another");
+  });
+
   it("refuses to mount a path twice, or one of its own", async () => {
     const server = await start();
     server.mount("/", hello);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { MessageEvent, StopEvent } from "../../src/core/events.ts";
 import type { ChannelRules } from "../../src/core/rules.ts";
-import { admit, agentFor } from "../../src/intake/admit.ts";
+import { admit, agentFor, standingOf } from "../../src/intake/admit.ts";
 
 const RULES: ChannelRules = {
   owner: "1",
@@ -9,8 +9,13 @@ const RULES: ChannelRules = {
   deny: ["3"],
   open: false,
   strangers: "silent",
+  turnsPerHour: 20,
   agent: "helper",
   names: [],
+  edits: { running: "wait", answered: "note" },
+  reactions: "note",
+  context: 0,
+  commands: {},
   chats: {
     "-100": {
       agent: "editor",
@@ -168,6 +173,47 @@ describe("admission", () => {
 
   it("lets everybody in where the operator says so", () => {
     expect(admit(message({ person: "9" }), { ...RULES, open: true }, undefined).kind).toBe("turn");
+  });
+
+  it("lets a guest who has had the turns of the hour give commands, and nothing else", () => {
+    const open = { ...RULES, open: true };
+    expect(admit(message({ person: "9" }), open, "spent")).toEqual({
+      kind: "refused",
+      why: "the sender has had the turns of an hour (20)",
+      stranger: true,
+    });
+    expect(admit(message({ person: "9", text: "/stop" }), open, "spent").kind).toBe("command");
+  });
+
+  it.each(["status", "why", "model", "pair"])("takes /%s as a command of ours", (name) => {
+    expect(admit(message({ text: `/${name}` }), RULES, undefined)).toEqual({
+      kind: "command",
+      name,
+      agent: "helper",
+    });
+  });
+});
+
+describe("how somebody stands in a chat", () => {
+  const chats = { g: { allow: ["5"] }, all: { allow: "everyone" }, "-100": {} } as const;
+  it.each([
+    ["the owner by the file", "1", "x", undefined, "owner"],
+    ["an owner by grant", "9", "x", "owner", "owner"],
+    ["on the allow list", "2", "all", undefined, "allowed"],
+    ["let in by grant", "9", "all", "allowed", "allowed"],
+    ["let in to this chat", "5", "g", undefined, "allowed"],
+    ["let in to another chat", "5", "-100", undefined, "stranger"],
+    ["one of everyone", "9", "all", undefined, "guest"],
+    ["a guest whose turns are spent", "9", "all", "spent", "guest"],
+    ["denied, whatever a chat says", "3", "all", "owner", "denied"],
+    ["unknown in a chat without a list", "9", "-100", undefined, "stranger"],
+    ["unknown in a chat called like a property", "9", "constructor", undefined, "stranger"],
+  ] as const)("%s", (_name, person, group, granted, standing) => {
+    expect(standingOf(message({ person, group }), { ...RULES, chats }, granted)).toBe(standing);
+  });
+
+  it("is a guest wherever open is all that lets them in", () => {
+    expect(standingOf(message({ person: "9" }), { ...RULES, open: true }, undefined)).toBe("guest");
   });
 });
 

@@ -79,7 +79,7 @@ describe("a transcription that hangs", () => {
       await platform.say("1", [announced("voice", "audio", { label: "voice note" })]);
     await server.whenUploads(uploads + 2);
     await platform.say("2", [announced("photo", "image"), { type: "text", text: "what is this?" }]);
-    await platform.say("1", "/help");
+    await platform.say("1", "/new");
     await pass(clock, () => platform.textsIn("2").length > 0 && platform.textsIn("1").length > 0);
     expect(platform.textsIn("2")).toEqual(["heard: <image> what is this?"]);
     expect(platform.textsIn("1")).toHaveLength(1);

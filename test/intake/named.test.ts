@@ -159,7 +159,6 @@ describe("a voice note in a group", () => {
     ["that somebody else has spoken", { forward: { from: "Tom" } }, {}],
     ["that is an item of an album", { albumId: "a" }, {}],
     ["that is music", { content: voice("song") }, {}],
-    ["that is a text", { content: [{ type: "text", text: "Perch" }] }, {}],
   ])("is not listened to %s", async (_where, message, options) => {
     const at = await setUp("Perch!", options);
     await speak(at, message);

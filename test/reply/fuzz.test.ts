@@ -2,7 +2,7 @@ import { cp, mkdir, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { LIMITS as telegramLimits } from "../../channels/telegram/channel.ts";
+import { LIMITS as telegramLimits } from "../../channels/telegram/limits.ts";
 import { render as renderTelegram } from "../../channels/telegram/render.ts";
 import { LIMITS as webLimits } from "../../channels/web/channel.ts";
 import { render as renderWeb } from "../../channels/web/render.ts";

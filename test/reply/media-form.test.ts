@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import sharp from "sharp";
 import { afterEach, describe, expect, it } from "vitest";
-import { LIMITS as telegram } from "../../channels/telegram/channel.ts";
+import { LIMITS as telegram } from "../../channels/telegram/limits.ts";
 import { LIMITS as web } from "../../channels/web/channel.ts";
 import { LIMITS as whatsapp } from "../../channels/whatsapp/limits.ts";
 import type { ChannelLimits } from "../../src/core/channel.ts";

@@ -8,7 +8,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { ChannelLimits, PieceBody } from "../../src/core/channel.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { inThisProcess } from "../../src/media/workshop.ts";
-import { type AnswerSettings, type PlanFor, planReply, planWords } from "../../src/reply/plan.ts";
+import { type AnswerSettings, type PlanFor, planReply, planWords, splitText } from "../../src/reply/plan.ts";
 import { renderParts } from "../../src/reply/split-tree.ts";
 import { parseMarkdown } from "../../src/reply/tree.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
@@ -307,5 +307,22 @@ describe("planWords", () => {
     const channel = { limits, render };
     const words = "[a](mailto:eve@evil.example) *b* &amp; `c`.txt: not usable, it is empty\nNext line.";
     expect(planWords(words, channel)).toEqual([{ kind: "text", rendered: { text: words, marks: [] } }]);
+  });
+});
+
+describe("what a channel says beside its text in a form of its own", () => {
+  const limits: ChannelLimits = { textLength: 20, captionLength: 0, fileBytes: 0, shows: {}, drafts: false };
+  const rich = [{ type: "table" }];
+
+  it("is kept where nothing is cut", () => {
+    const whole = { text: "one two", marks: [], rich };
+    expect(splitText(whole, { limits, render })).toEqual([{ kind: "text", rendered: whole }]);
+  });
+
+  it("is left out where it would be said twice", () => {
+    const long = { text: "one two three four five six", marks: [], rich };
+    const pieces = splitText(long, { limits, render });
+    expect(pieces.length).toBeGreaterThan(1);
+    for (const piece of pieces) expect(piece.kind === "text" && piece.rendered).not.toHaveProperty("rich");
   });
 });

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import type { Unfetched } from "../../src/core/blocks.ts";
+import type { TextBlock, Unfetched } from "../../src/core/blocks.ts";
 import type { MessageEvent } from "../../src/core/events.ts";
 import type { ChatId } from "../../src/core/identity.ts";
 import { unusable } from "../../src/media/taken.ts";
@@ -8,6 +8,7 @@ import {
   finishAttachment,
   insertAttachments,
   quotedSeq,
+  replaceAttachments,
 } from "../../src/store/attachments.ts";
 import { chatOf, currentThread } from "../../src/store/chats.ts";
 import type { Database } from "../../src/store/database.ts";
@@ -18,6 +19,7 @@ import { openWork } from "../../src/store/upkeep.ts";
 import { eachDatabase } from "../support/database.ts";
 
 const NOW = 1_700_000_000_000;
+const text = (words: string): TextBlock => ({ type: "text", text: words });
 const file = (ref: string): Unfetched => ({ type: "unfetched", kind: "file", ref, declared: {} });
 
 /** A message in a group that quotes one file and brings two. */
@@ -46,8 +48,10 @@ async function put(
       channel: "toy",
       chat,
       key: event.id,
+      type: event.type,
       payload: JSON.stringify(event),
       payloadHash: event.id,
+      contentHash: "",
       sender: event.from.id,
       ref: event.ref,
       state,
@@ -122,8 +126,40 @@ eachDatabase("attachments", (open) => {
   });
 });
 
+eachDatabase("the media of a message that is edited", (open) => {
+  it("keep what became of them wherever they stand now; the new ones are to be fetched, and the rest is forgotten", async () => {
+    const database = await open();
+    const named = (ref: string, filename: string): Unfetched => ({ ...file(ref), declared: { filename } });
+    const before = [named("a", "a.txt"), named("b", "b.txt"), named("b", "b.txt")];
+    const { id, chat, attachments } = await put(database, "all", "waiting", { content: before });
+    for (const one of attachments.slice(0, 3)) await finishAttachment(database, one, SEEN);
+    const after = [text("a caption"), named("c", "c.txt"), named("again", "b.txt"), named("b", "b.txt")];
+    const fresh = await database.db.transaction().execute(async (trx) => {
+      const payload = JSON.stringify({ ...MESSAGE, content: after });
+      await trx.updateTable("inbox").set({ payload }).where("id", "=", id).execute();
+      return await replaceAttachments(trx, id, { chat, channel: "toy", before, after });
+    });
+    const rows = await database.db
+      .selectFrom("attachment")
+      .select(["id", "seq", "state"])
+      .orderBy("seq")
+      .execute();
+    expect(rows).toEqual([
+      { id: attachments[0], seq: quotedSeq(0), state: "done" },
+      { id: fresh[0], seq: 1, state: "waiting" },
+      { id: attachments[2], seq: 2, state: "done" },
+      { id: attachments[3], seq: 3, state: "waiting" },
+    ]);
+    expect(await beginAttachment(database, fresh[0]!)).toMatchObject({ unfetched: { ref: "c" } });
+    expect(await beginAttachment(database, attachments[3]!)).toMatchObject({ unfetched: { ref: "b" } });
+    // What was on its way when it was taken out of the message is nobody's now.
+    expect(await beginAttachment(database, attachments[1]!)).toBeUndefined();
+    expect(await finishAttachment(database, attachments[1]!, SEEN)).toEqual([]);
+  });
+});
+
 eachDatabase("a message that is listened to", (open) => {
-  const heard = (named: boolean) => ({ named, now: NOW + 5 });
+  const heard = (named: boolean, context = 0) => ({ named, context, now: NOW + 5 });
 
   it("is no turn before it is decided, and work that is found again", async () => {
     const database = await open();
@@ -158,6 +194,26 @@ eachDatabase("a message that is listened to", (open) => {
     expect(row).toEqual({ payload: "", ended_at: NOW + 5 });
     const blocks = await database.db.selectFrom("attachment").select("blocks").execute();
     expect(blocks).toEqual([{ blocks: "" }, { blocks: "" }]);
+  });
+
+  it("is kept without what was heard where the agent is told of what is not for it", async () => {
+    const database = await open();
+    for (const event of ["1", "2", "3"]) {
+      const { attachments } = await put(database, "own", "listening", { id: event });
+      for (const one of attachments) await finishAttachment(database, one, SEEN, heard(false, 2));
+    }
+    const rows = await database.db
+      .selectFrom("inbox")
+      .select(["state", "why", "payload"])
+      .orderBy("id")
+      .execute();
+    expect(rows.map(({ state, why, payload }) => [state, why, payload === ""])).toEqual([
+      ["refused", "not addressed", true],
+      ["aside", "not addressed", false],
+      ["aside", "not addressed", false],
+    ]);
+    const blocks = await database.db.selectFrom("attachment").select("blocks").distinct().execute();
+    expect(blocks).toEqual([{ blocks: "" }]);
   });
 
   it("is taken back with what waits in its chat alone, and not counted", async () => {

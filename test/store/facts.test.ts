@@ -5,11 +5,13 @@ import { CompiledQuery, type KyselyPlugin } from "kysely";
 import { afterEach, describe, expect, it } from "vitest";
 import type { MessageEvent } from "../../src/core/events.ts";
 import type { ChatId } from "../../src/core/identity.ts";
+import { dropAsides, trimAsides } from "../../src/store/asides.ts";
 import { beginAttachment, finishAttachment, insertAttachments } from "../../src/store/attachments.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
 import { channelState } from "../../src/store/channel-state.ts";
 import { chatOf, currentThread, freshThread } from "../../src/store/chats.ts";
 import type { Database } from "../../src/store/database.ts";
+import { answerBefore, isNewestTurn, rowsOf, windowOf, withdrawFollowing } from "../../src/store/edits.ts";
 import {
   countWaiting,
   hasOpenAlbum,
@@ -29,6 +31,7 @@ import {
   unparkChat,
 } from "../../src/store/pieces.ts";
 import { queued, retryDead, storyOf } from "../../src/store/queue.ts";
+import { ownMessage, pendingReaction } from "../../src/store/reactions.ts";
 import { renameChannel } from "../../src/store/rename.ts";
 import { abandonTurn, claimTurn, commitTurn, renewHold } from "../../src/store/turns.ts";
 import { openWork, prune, recover, suspects } from "../../src/store/upkeep.ts";
@@ -65,8 +68,10 @@ async function put(
       channel: "toy",
       chat,
       key: event.id,
+      type: event.type,
       payload: JSON.stringify(event),
       payloadHash: JSON.stringify(event).length.toString(),
+      contentHash: "",
       sender: event.from.id,
       ref: event.ref,
       state: "waiting",
@@ -167,6 +172,21 @@ eachDatabase("the facts", (open) => {
     });
     const next = await claimTurn(database, first.chat, by);
     expect(next.kind === "turn" && next.turn.messages.map((message) => message.event.id)).toEqual(["b"]);
+  });
+
+  it("let nothing join an intent that a turn has begun with, also when that was given back", async () => {
+    const database = await open();
+    const { chat } = await put(database, text("a"));
+    const by = { owner: "me", now: NOW, until: NOW + 60_000, isOpen };
+    const thread = `${chat}/helper/1`;
+    const joins = () =>
+      latestIntent(database.db, { chat, sender: "ada", agent: "helper", thread, album: "" });
+    expect(await joins()).toBeDefined();
+    const claim = await claimTurn(database, chat, by);
+    if (claim.kind !== "turn") throw new Error(claim.kind);
+    await abandonTurn(database, claim.turn, NOW);
+    expect(await joins()).toBeUndefined();
+    expect(await openWork(database)).toMatchObject({ turns: [{ chat }] });
   });
 
   it("refuse every write of a holder that was succeeded", async () => {
@@ -292,13 +312,13 @@ eachDatabase("the facts", (open) => {
       }) as const;
     await insertPieces(database.db, [piece("one"), piece("two")], NOW);
     const one = (await nextPiece(database, chat))!;
-    await markSending(database, one.id);
+    await markSending(database, one.id, { now: NOW, settledAt: NOW });
     expect(await nextPiece(database, chat)).toMatchObject({ id: one.id, state: "sending", attempts: 1 });
     await endPiece(database, one.id, {
       state: "failed",
       error: "send.refused",
       now: NOW,
-      notice: { ...piece("a notice"), turn: 0 },
+      further: { ...piece("a notice"), turn: 0 },
     });
     expect(await nextPiece(database, chat)).toMatchObject({ body: piece("two").body });
     await parkChat(database, chat, "send.chat_closed");
@@ -485,6 +505,15 @@ describe("what is open on SQLite", () => {
     const end = { state: "done", messages: "consumed", error: "", pieces: [], now: NOW } as const;
     await commitTurn(seen, claim.turn, end);
     await withdrawWaiting(db, chat, NOW);
+    await trimAsides(db, chat, { type: "message", keep: 3, why: "", now: NOW });
+    await dropAsides(db, chat, "helper", NOW);
+    await rowsOf(db, chat, "1");
+    await isNewestTurn(db, chat, claim.turn.id);
+    await windowOf(db, chat, 1);
+    await withdrawFollowing(db, chat, { messages: [1], now: NOW });
+    await answerBefore(seen, 1);
+    await pendingReaction(db, { chat, ref: "1", sender: "ada" });
+    await ownMessage(db, { channel: "toy", chat: "c", ref: "1" });
     const scans: string[] = [];
     for (const { sql, parameters } of queries) {
       const plan = CompiledQuery.raw(`explain query plan ${sql}`, [...parameters]);

@@ -1,7 +1,15 @@
 import { inspect } from "node:util";
 import { afterEach, describe, expect, it, type TestContext } from "vitest";
 import type { MediaBlock, MediaKind } from "../../src/core/blocks.ts";
-import type { Attempt, Channel, Piece, PieceBody, PlatformId } from "../../src/core/channel.ts";
+import type {
+  Attempt,
+  Channel,
+  KnownAround,
+  Piece,
+  PieceBody,
+  PlatformId,
+  Whereabouts,
+} from "../../src/core/channel.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import type { MessageEvent } from "../../src/core/events.ts";
@@ -43,6 +51,8 @@ export type Seen = {
   /** As the channel rendered it; a caption where there are files. */
   readonly text: string;
   readonly files: readonly { readonly name: string; readonly bytes: Uint8Array }[];
+  /** What stands on the buttons below it, where there are any. */
+  readonly choices?: readonly string[];
 };
 
 /** How this platform can be made to misbehave; what it cannot do is absent, with the reason among the skips. */
@@ -256,14 +266,95 @@ export function channelContract(
       expect(await world.person.sees()).toHaveLength(1);
     });
 
+    it("shows as many choices below a text as it says", async (context) => {
+      const world = await open(context);
+      const { choices: most } = world.channel.limits;
+      if (most === undefined) return context.skip("it has no buttons");
+      const choices = Array.from({ length: most }, (_, n) => ({ label: `Way ${n}`, key: `key${n}` }));
+      await sent(world, { kind: "text", rendered: words(world.channel, "Which one?"), choices });
+      const [seen] = await world.person.sees();
+      expect(seen?.choices).toEqual(choices.map(({ label }) => label));
+    });
+
+    it("puts a text in the place of an earlier one, or asks for a message of its own", async (context) => {
+      const world = await open(context);
+      const [id = ""] = await sent(world, { kind: "text", rendered: words(world.channel, "Yes?") });
+      const body: PieceBody = { kind: "text", rendered: words(world.channel, "Yes.") };
+      const piece: Piece = { id: PIECE + 1, to: world.to, body, replaces: id };
+      const put = (form: Attempt): Promise<readonly PlatformId[]> =>
+        world.channel.send(piece, form, new AbortController().signal);
+      const outcome: unknown = await put(ATTEMPT).catch((error: unknown) => error);
+      const shown = async () => (await world.person.sees()).map(({ text }) => text);
+      const said = (text: string) => words(world.channel, text).text;
+      if (outcome instanceof Error) {
+        expect(outcome).toMatchObject({ code: "send.refused", stepDown: "new" });
+        await put({ number: 2, form: "new" });
+        expect(await shown()).toEqual([said("Yes?"), said("Yes.")]);
+      } else {
+        expect(outcome).toEqual([id]);
+        expect(await shown()).toEqual([said("Yes.")]);
+      }
+    });
+
+    it("asks for a message of its own where the one to be replaced is not there", async (context) => {
+      const world = await open(context);
+      const body: PieceBody = { kind: "text", rendered: words(world.channel, "Yes.") };
+      const piece: Piece = { id: PIECE, to: world.to, body, replaces: "987654" };
+      const outcome = world.channel.send(piece, ATTEMPT, new AbortController().signal);
+      await expect(outcome).rejects.toMatchObject({ code: "send.refused", stepDown: "new" });
+    });
+
+    it("takes its messages back, also such as are gone", async (context) => {
+      const world = await open(context);
+      const { channel, to, person } = world;
+      if (!channel.takeBack) return context.skip("it takes nothing back");
+      const ids = await sent(world, { kind: "text", rendered: words(channel, "Oops.") });
+      const signal = new AbortController().signal;
+      await channel.takeBack(to, ids, signal);
+      await channel.takeBack(to, ids, signal);
+      expect(await person.sees()).toEqual([]);
+    });
+
+    it("is ready for a first message at once", async (context) => {
+      const { host, channel, to } = await open(context);
+      if (!channel.readyAt) return context.skip("it keeps no pace");
+      expect(channel.readyAt(to)).toBeLessThanOrEqual(host.host.clock.now());
+    });
+
+    it("finds a message whose answer was lost, and shows nobody anything new", async (context) => {
+      const world = await open(context);
+      const { channel, host, person } = world;
+      if (!channel.find) return context.skip("it cannot be searched");
+      const before = await heard(world, "Hello?");
+      the(world.trouble.loseAnswer)();
+      await failing(world);
+      const after = await heard(world, "Are you there?");
+      const shown = await person.sees();
+      const found = await searched(world, { before: [before], after: [after] });
+      expect(found).toEqual({ kind: "found", ids: [expect.stringMatching(/./)] });
+      expect(await person.sees()).toEqual(shown);
+      expect(shown).toHaveLength(1);
+      expect(host.logged.filter(({ level }) => level === "error")).toEqual([]);
+    });
+
+    it("finds nothing where nothing was sent", async (context) => {
+      const world = await open(context);
+      if (!world.channel.find) return context.skip("it cannot be searched");
+      const before = await heard(world, "Hello?");
+      await heard(world, "Hello?");
+      const after = await heard(world, "Are you there?");
+      expect(await searched(world, { before: [before], after: [after] })).toEqual({ kind: "absent" });
+      expect(await world.person.sees()).toEqual([]);
+    });
+
     it("never throws from progress, also when the platform is down", async (context) => {
       const { channel, to, trouble } = await open(context);
-      const signs = [{ kind: "typing" }, { kind: "draft", text: "A king" }] as const;
+      const signs = [{ kind: "typing" }, { kind: "draft", text: "A king" }, { kind: "over" }] as const;
       const show = () => Promise.allSettled(signs.map(async (sign) => channel.progress?.(to, sign)));
       const shown = await show();
       await trouble.unreachable?.();
       shown.push(...(await show()));
-      expect(shown.map(({ status }) => status)).toEqual(Array.from({ length: 4 }, () => "fulfilled"));
+      expect(shown.map(({ status }) => status)).toEqual(Array.from({ length: 6 }, () => "fulfilled"));
     });
 
     it("takes nothing in after close, and leaves no timer", async (context) => {
@@ -330,6 +421,22 @@ const PNG = Buffer.from(
 async function sent({ channel, to }: ContractWorld, body: PieceBody): Promise<readonly PlatformId[]> {
   const piece: Piece = { id: PIECE, to, body };
   return await channel.send(piece, ATTEMPT, new AbortController().signal);
+}
+
+/** What a person says, once it was taken in: what a reply to it would name. */
+async function heard({ host, person }: ContractWorld, text: string): Promise<string> {
+  const count = host.accepted.length + 1;
+  await person.say(text);
+  const event = (await host.whenAccepted(count)).at(-1);
+  if (event?.type !== "message") throw new Error("no message was accepted last");
+  return event.ref;
+}
+
+/** Looks for the text whose sending fails in `failing`. */
+async function searched({ channel, to }: ContractWorld, known: KnownAround): Promise<Whereabouts> {
+  const piece: Piece = { id: PIECE, to, body: { kind: "text", rendered: words(channel, "Hello") } };
+  if (!channel.find) throw new Error("it cannot be searched");
+  return await channel.find(piece, ATTEMPT, known, new AbortController().signal);
 }
 
 /** What a send of a text is answered with; it must fail. */

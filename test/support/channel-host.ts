@@ -3,11 +3,12 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BlobRef } from "../../src/core/blocks.ts";
-import type { ChannelHost, ChannelState } from "../../src/core/channel.ts";
+import type { CommandWords, ChannelHost, ChannelState } from "../../src/core/channel.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import type { InboundEvent } from "../../src/core/events.ts";
 import type { Log, LogFields } from "../../src/core/log.ts";
+import type { Language } from "../../src/core/sentences.ts";
 import { type HttpServer, startHttp } from "../../src/http/server.ts";
 
 /** What a channel is handed, with everything in memory but its folder and its web server. */
@@ -47,6 +48,9 @@ export type TestHostOptions = {
   /** Those of an earlier host, to open a channel again as after a restart. */
   readonly state?: ChannelState;
   readonly stateDir?: string;
+  /** What pressed buttons are answered with at once. */
+  readonly answers?: (events: readonly InboundEvent[]) => ReadonlyMap<string, string>;
+  readonly commands?: (language: Language) => readonly CommandWords[];
 };
 
 export async function testHost(options: TestHostOptions = {}): Promise<TestHost> {
@@ -82,7 +86,9 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
       }
       for (const look of waiting) look();
       for (const event of events) await after?.(event);
+      return options.answers?.(events) ?? new Map();
     },
+    commands: (language) => options.commands?.(language) ?? [],
     state: options.state ?? memoryState(),
     blobs: {
       async *open(ref) {

@@ -7,11 +7,19 @@ import { startOpenAi } from "./models/openai.ts";
 import type { Json } from "./models/server.ts";
 import { jpeg } from "./telegram/pictures.ts";
 import { startTelegram, type TelegramEmulator } from "./telegram/emulator.ts";
+import type { Call } from "./telegram/request.ts";
 
 /** Where the process is to end, and how that moment is known. */
 export type CrashPoint =
   | { readonly at: "poll" | "download" | "model" }
-  | { readonly at: "send"; readonly event: "beforeCommit" | "afterCommit" }
+  /** A call of the Bot API that has arrived, is about to change something, or has changed it. */
+  | {
+      readonly at: "call";
+      readonly method: string;
+      readonly event: "received" | "beforeCommit" | "afterCommit";
+      /** Each send is shown and not acknowledged, so that there is something to look for. */
+      readonly loses?: true;
+    }
   | { readonly at: "commit"; readonly of: string };
 
 export type CrashCounts = {
@@ -25,10 +33,15 @@ export type CrashCounts = {
   readonly disordered: readonly string[];
   /** Answers that came marked, because the first outcome was unknown; seen twice by the person, or only so. */
   readonly again: { readonly seenTwice: number; readonly seenOnce: number };
+  /** Sends whose answers were lost without the end of the process. */
+  readonly answersLost: number;
+  /** Messages that were taken back, because the first one was found. */
+  readonly takenBack: number;
 };
 
 const PRELOAD = pathToFileURL(join(import.meta.dirname, "crash-preload.mjs")).href;
 const TOKEN = /m\d+-\d+/g;
+const MARK = "(sent again)";
 // Time runs faster, for Perch, the emulator and the model alike: windows and waits are most of a run.
 const RATE = 4;
 
@@ -75,9 +88,9 @@ export async function crashRun(
   if (point.at === "poll")
     telegram.on("pollAnswered", ({ updates }) => (updates.length > 0 ? killNow() : undefined));
   if (point.at === "download") telegram.on("fileRequested", killNow);
-  if (point.at === "send")
-    telegram.on(point.event, (call) => (call.method === "sendMessage" ? killNow() : undefined));
+  if (point.at === "call") onCall(telegram, point, killNow);
   if (point.at === "model") model.on("request", killNow);
+  const losses = point.at === "call" && point.loses ? loseAnswers(telegram) : NO_LOSSES;
 
   const sendsPhotos = point.at === "download" || (point.at === "commit" && point.of.includes('"attachment"'));
   const speaking = new Map(
@@ -108,24 +121,26 @@ export async function crashRun(
       if (run.done) return;
       if (code !== null) throw new Error(`perch ended by itself with ${code}:\n${child.output()}`);
       kills += 1;
+      // A second send may have been lost with the process: it is looked for once something is said.
+      losses.open.clear();
       if (kills % 2 === 0) first = tokens.filter((token) => wasSaid(token));
     }
   })();
   for (const person of people) say(person, 1);
+  let changed = (): void => {};
+  telegram.on("afterCommit", () => changed());
   const allAnswered = (async () => {
     for (;;) {
-      const next = telegram.nextSent(() => true);
+      const next = new Promise<void>((resolve) => (changed = resolve));
       for (const { text } of telegram.sent) for (const token of text?.match(TOKEN) ?? []) answered.add(token);
       arm();
       for (const [person, n] of spoken) {
-        if (n === size.each || !answered.has(`m${person}-${n}`)) continue;
+        const waits = losses.open.has(String(person)) || (kills < size.kills && !mayEnd());
+        if (n === size.each || !answered.has(`m${person}-${n}`) || waits) continue;
         spoken.set(person, n + 1);
         say(person, n + 1);
       }
-      if (tokens.every((token) => answered.has(token))) {
-        next.catch(() => {});
-        return;
-      }
+      if (tokens.every((token) => answered.has(token)) && losses.open.size === 0) return;
       await next;
     }
   })();
@@ -133,11 +148,50 @@ export async function crashRun(
   run.done = true;
   child?.child.kill("SIGTERM");
   await keepRunning;
-  const counts = countOf(telegram, people, tokens, kills);
+  const counts = { ...countOf(telegram, people, tokens, kills), answersLost: losses.texts.size };
   await telegram.close();
   await model.close();
   await folder.remove();
   return counts;
+}
+
+function onCall(
+  telegram: TelegramEmulator,
+  { method, event }: Extract<CrashPoint, { readonly at: "call" }>,
+  act: () => void,
+): void {
+  if (event !== "received") {
+    telegram.on(event, (call) => (call.method === method ? act() : undefined));
+    return;
+  }
+  // It is asked of each call that arrives whether it is to fail.
+  const when = (): boolean => {
+    act();
+    return false;
+  };
+  telegram.fault({ method, when }, { kind: "silence", when: "before" });
+}
+
+/** Chats that show what was not acknowledged, until it was sent again and that taken back; and all that was lost so. */
+type Losses = { readonly open: Set<string>; readonly texts: ReadonlySet<string> };
+const NO_LOSSES: Losses = { open: new Set(), texts: new Set() };
+
+/** Each answer is shown and not acknowledged. Nothing must be said in its chat meanwhile, behind which it could be found. */
+function loseAnswers(telegram: TelegramEmulator): Losses {
+  const open = new Set<string>();
+  const texts = new Set<string>();
+  const isLost = ({ parameters }: Call): boolean => {
+    const [chat, text] = [String(parameters["chat_id"]), String(parameters["text"])];
+    if (text.startsWith(MARK) || texts.has(text)) return false;
+    texts.add(text);
+    open.add(chat);
+    return true;
+  };
+  telegram.fault({ method: "sendMessage", when: isLost, times: Infinity }, { kind: "drop", when: "after" });
+  telegram.on("afterCommit", ({ method, parameters }) => {
+    if (method === "deleteMessages") open.delete(String(parameters["chat_id"]));
+  });
+  return { open, texts };
 }
 
 /** Names every message that the last thing the person said speaks of. */
@@ -152,18 +206,20 @@ function countOf(
   people: readonly number[],
   tokens: readonly string[],
   kills: number,
-): CrashCounts {
+): Omit<CrashCounts, "answersLost"> {
   const plain: string[] = [];
   const marked: string[] = [];
   const disordered: string[] = [];
+  let takenBack = 0;
   for (const person of people) {
     const inOrder: number[] = [];
-    for (const message of telegram.sentTo(person)) {
-      const text = message.text ?? "";
+    for (const { messageId } of telegram.sentTo(person)) {
+      const message = telegram.message(person, messageId);
+      if (!message) takenBack += 1;
+      const text = message?.text ?? "";
       const found = text.match(TOKEN) ?? [];
-      (text.startsWith("(sent again)") ? marked : plain).push(...found);
-      if (!text.startsWith("(sent again)"))
-        inOrder.push(...found.map((token) => Number(token.split("-")[1])));
+      (text.startsWith(MARK) ? marked : plain).push(...found);
+      if (!text.startsWith(MARK)) inOrder.push(...found.map((token) => Number(token.split("-")[1])));
     }
     if (inOrder.some((n, at) => at > 0 && n < (inOrder[at - 1] ?? 0)))
       disordered.push(`chat of ${person}: ${inOrder.join(" ")}`);
@@ -178,5 +234,6 @@ function countOf(
       seenTwice: marked.filter((token) => plain.includes(token)).length,
       seenOnce: marked.filter((token) => !plain.includes(token)).length,
     },
+    takenBack,
   };
 }

@@ -32,8 +32,13 @@ export const OPEN_TO_ADA: ChannelRules = {
   deny: [],
   open: false,
   strangers: "silent",
+  turnsPerHour: 20,
   agent: "helper",
   names: [],
+  edits: { running: "wait", answered: "note" },
+  reactions: "note",
+  context: 0,
+  commands: {},
   chats: {},
 };
 
@@ -125,6 +130,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     log,
     clock,
     accept: (events) => gateway.accept("toy", events),
+    commands: (language) => gateway.commands("toy", language),
     state: channelState(database, "toy"),
     blobs,
     http: { origin: "", loopback: true, mount: () => () => {} },

@@ -2,13 +2,14 @@ import { scaledClock, type Clock } from "../../src/core/clock.ts";
 import type { Reply, Json, ModelServer } from "./models/server.ts";
 import { startOpenAi } from "./models/openai.ts";
 import { type OperatorFolder, operatorFolder, spawnPerch } from "./perch-process.ts";
-import { startTelegram, type TelegramEmulator } from "./telegram/emulator.ts";
+import { type EmulatorOptions, startTelegram, type TelegramEmulator } from "./telegram/emulator.ts";
 
 /** Time runs faster, for Perch, Telegram and the model alike: windows and waits are most of a test. */
 const RATE = 4;
 
 /** A running Perch whose output a test can wait for. */
 export type Running = {
+  readonly pid: number;
   readonly output: () => string;
   /** The first match in what it has printed from `from` on: now, or as soon as it stands there; rejects when it ends. */
   said(pattern: RegExp, from?: number): Promise<RegExpExecArray>;
@@ -45,10 +46,15 @@ export async function world(options: {
   readonly apiKey?: string;
   /** What the model says; the person's last text by default. */
   readonly says?: Reply;
+  /** How many times as fast as real time all of it runs. */
+  readonly rate?: number;
+  readonly telegram?: Pick<EmulatorOptions, "keepLast">;
 }): Promise<World> {
   const origin = Date.now();
-  const clock = scaledClock(RATE, origin);
-  const telegram = await startTelegram({ clock, ...(options.token ? { token: options.token } : {}) });
+  const rate = options.rate ?? RATE;
+  const clock = scaledClock(rate, origin);
+  const token = options.token ? { token: options.token } : {};
+  const telegram = await startTelegram({ clock, ...token, ...options.telegram });
   const model = await startOpenAi({ clock, ...(options.says ? { otherwise: options.says } : {}) });
   const folder = await operatorFolder({
     "config/perch.yaml": perchYaml(telegram, options.channel, options.root),
@@ -59,7 +65,7 @@ export async function world(options: {
   const environment = {
     TOKEN: telegram.token,
     KEY: options.apiKey ?? "none",
-    PERCH_CLOCK: `${RATE}@${origin}`,
+    PERCH_CLOCK: `${rate}@${origin}`,
   };
 
   const spawn = (env: Readonly<Record<string, string>> = {}): Running => {
@@ -113,6 +119,7 @@ function watched({ child, output, ended }: ReturnType<typeof spawnPerch>): Runni
     await ended;
   };
   return {
+    pid: child.pid ?? 0,
     output,
     ended,
     kill,

@@ -3,12 +3,14 @@ import type {
   Channel,
   ChannelHost,
   ChannelKind,
+  KnownAround,
   Piece,
   PlatformId,
   Progress,
+  Whereabouts,
 } from "../../src/core/channel.ts";
 import { GatewayError } from "../../src/core/errors.ts";
-import type { InboundEvent, MessageEvent, Place } from "../../src/core/events.ts";
+import type { EditEvent, InboundEvent, MessageEvent, Place, ReactionEvent } from "../../src/core/events.ts";
 import type { BlockNode, InlineNode, MarkdownTree, Rendered } from "../../src/core/tree.ts";
 
 /** A message as people of the toy platform see it. */
@@ -21,6 +23,18 @@ export type Shown = {
   readonly names: readonly string[];
   readonly replyTo?: string;
   readonly form?: string;
+  /** What stands on its buttons. */
+  readonly choices?: readonly string[];
+};
+
+const SENT_AT = "2026-01-01T00:00:00.000Z";
+
+/** What a platform can do beside sending. */
+export type ToyAbilities = {
+  /** Messages can be looked for between two others, and taken back. */
+  readonly finds?: true;
+  /** How many buttons can stand below a text. */
+  readonly choices?: number;
 };
 
 /**
@@ -32,11 +46,30 @@ export class ToyPlatform {
   readonly progress: { readonly chat: string; readonly progress: Progress }[] = [];
   readonly files = new Map<string, AsyncIterable<Uint8Array> | (() => AsyncIterable<Uint8Array>)>();
   host: ChannelHost | undefined;
+  readonly abilities: ToyAbilities;
+  /** What has happened, in order: sends, searches and what was taken back. */
+  readonly calls: string[] = [];
+  /** When a chat may be sent the next; epoch ms. */
+  readyAt: (chat: string) => number = () => 0;
+  /** What comes of a search, by its order from 1; one that nothing is said of tells the truth. */
+  search: (search: number) => "truth" | "unknown" | Error = () => "truth";
+  searches = 0;
+  /** All messages of all chats, the oldest first, with what people see of ours. */
+  #messages: readonly {
+    readonly chat: string;
+    readonly ids: readonly PlatformId[];
+    readonly shown?: Shown;
+  }[] = [];
   readonly #looking = new Set<() => void>();
   /** What happens to a send, by its order from 1; a send that nothing is said of goes through. */
   outcome: (piece: Piece, attempt: Attempt, send: number) => "shown" | "shown, then lost" | Error = () =>
     "shown";
   sends = 0;
+
+  constructor(abilities: ToyAbilities = {}) {
+    this.abilities = abilities;
+  }
+
   #ids = 0;
   #handedOver: readonly InboundEvent[] = [];
 
@@ -46,6 +79,18 @@ export class ToyPlatform {
     content: string | MessageEvent["content"],
     extra: Partial<MessageEvent> & { place?: Place } = {},
   ): Promise<MessageEvent> {
+    const event = this.#said(chat, content, extra);
+    await this.deliver([event]);
+    return event;
+  }
+
+  /** A person sends something that stands there at once; it is handed over when what it gives is called. */
+  sayLate(chat: string, content: string): () => Promise<void> {
+    const event = this.#said(chat, content, {});
+    return () => this.deliver([event]);
+  }
+
+  #said(chat: string, content: string | MessageEvent["content"], extra: Partial<MessageEvent>): MessageEvent {
     this.#ids += 1;
     const event: MessageEvent = {
       type: "message",
@@ -53,12 +98,12 @@ export class ToyPlatform {
       ref: `m${this.#ids}`,
       place: { chat, kind: "private" },
       from: { id: "ada", name: "Ada" },
-      sentAt: "2026-01-01T00:00:00.000Z",
+      sentAt: SENT_AT,
       content: typeof content === "string" ? [{ type: "text", text: content }] : content,
       addressed: true,
       ...extra,
     };
-    await this.deliver([event]);
+    this.#messages = [...this.#messages, { chat: event.place.chat, ids: [event.ref] }];
     return event;
   }
 
@@ -68,6 +113,46 @@ export class ToyPlatform {
     this.files.set(ref, () => inChunks(bytes));
     const declared = { bytes: bytes.length, filename: plainName(filename) };
     return await this.say(chat, [{ type: "unfetched", kind: "file", ref, declared }]);
+  }
+
+  /** A person changes a message: all of what it says now. */
+  async edit(
+    { type: _message, whole: _whole, ...message }: MessageEvent,
+    content: string | MessageEvent["content"],
+    extra: Partial<EditEvent> = {},
+  ): Promise<void> {
+    this.#ids += 1;
+    await this.deliver([
+      {
+        ...message,
+        type: "edited",
+        id: `e${this.#ids}`,
+        content: typeof content === "string" ? [{ type: "text", text: content }] : content,
+        ...extra,
+      },
+    ]);
+  }
+
+  /** A person takes messages back. */
+  async remove(place: Place, ...refs: readonly string[]): Promise<void> {
+    this.#ids += 1;
+    await this.deliver([{ type: "deleted", id: `d${this.#ids}`, place, refs, sentAt: SENT_AT }]);
+  }
+
+  /** Ada, or somebody else, reacts to a message. */
+  async react(
+    place: Place,
+    ref: string,
+    signs: Partial<Pick<ReactionEvent, "added" | "removed" | "from">>,
+  ): Promise<void> {
+    this.#ids += 1;
+    const event = { type: "reaction", id: `r${this.#ids}`, place, ref, sentAt: SENT_AT } as const;
+    await this.deliver([{ ...event, from: { id: "ada", name: "Ada" }, added: [], removed: [], ...signs }]);
+  }
+
+  /** What the platform calls our newest message of this text. */
+  refOf(text: string): PlatformId {
+    return this.#messages.findLast(({ shown }) => shown?.text === text)?.ids[0] ?? "";
   }
 
   async deliver(events: readonly InboundEvent[]): Promise<void> {
@@ -102,25 +187,75 @@ export class ToyPlatform {
     this.sends += 1;
     const outcome = this.outcome(piece, attempt, this.sends);
     if (outcome instanceof Error) throw outcome;
-    const { body } = piece;
-    const items = body.kind === "album" ? body.items : body.kind === "media" ? [body] : [];
-    this.shown.push({
-      chat: piece.to.chat,
-      piece: piece.id,
-      text:
-        body.kind === "text" ? body.rendered.text : items.map((item) => item.caption?.text ?? "").join("|"),
-      media: items.map((item) => item.media.blob),
-      names: items.map((item) => plainName(item.media.filename ?? item.media.type)),
-      ...(piece.replyTo === undefined ? {} : { replyTo: piece.replyTo }),
-      ...(attempt.form === undefined ? {} : { form: attempt.form }),
-    });
+    const shown = asShown(piece, attempt);
+    const { to, replaces } = piece;
+    const ids = replaces === undefined ? this.#newIds(shown.media.length) : [replaces];
+    if (replaces === undefined) {
+      this.shown.push(shown);
+      this.#messages = [...this.#messages, { chat: to.chat, ids, shown }];
+    } else this.#edit(replaces, shown);
+    this.calls.push(`sent ${shown.text}${shown.media.join()}`);
     for (const look of this.#looking) look();
     if (outcome === "shown, then lost")
       throw new Error("the connection was reset after the request was written");
-    return items.length > 1
-      ? items.map((_item, n) => `p${this.shown.length}/${n}`)
-      : [`p${this.shown.length}`];
+    return ids;
   }
+
+  #newIds(media: number): readonly PlatformId[] {
+    this.#ids += 1;
+    return media > 1 ? Array.from({ length: media }, (_, n) => `p${this.#ids}/${n}`) : [`p${this.#ids}`];
+  }
+
+  #edit(id: PlatformId, to: Shown): void {
+    const edited = this.#messages.find(({ ids }) => ids.includes(id));
+    if (!edited?.shown)
+      throw new GatewayError("send.refused", "there is no such message", { stepDown: "new" });
+    this.shown.splice(this.shown.indexOf(edited.shown), 1, to);
+    this.#messages = this.#messages.map((message) =>
+      message === edited ? { ...edited, shown: to } : message,
+    );
+  }
+
+  /** As a platform without a history for bots: what stands between the nearest ids that are known. */
+  find(piece: Piece, attempt: Attempt, { before, after }: KnownAround): Whereabouts {
+    this.searches += 1;
+    this.calls.push("searched");
+    const outcome = this.search(this.searches);
+    if (outcome instanceof Error) throw outcome;
+    if (outcome === "unknown") return { kind: "unknown" };
+    const at = (id: PlatformId): number => this.#messages.findIndex(({ ids }) => ids.includes(id));
+    const [from, to] = [Math.max(...before.map(at)), Math.min(...after.map(at))];
+    const wanted = JSON.stringify({ ...asShown(piece, attempt), piece: 0 });
+    const found = this.#messages
+      .slice(from + 1, to)
+      .find(({ shown }) => shown && JSON.stringify({ ...shown, piece: 0 }) === wanted);
+    return found ? { kind: "found", ids: found.ids } : { kind: "absent" };
+  }
+
+  takeBack(ids: readonly PlatformId[]): void {
+    const gone = this.#messages.find((message) => message.ids.join() === ids.join());
+    this.calls.push(`took back ${gone?.shown?.text ?? "nothing"}`);
+    if (!gone?.shown) return;
+    this.shown.splice(this.shown.indexOf(gone.shown), 1);
+    this.#messages = this.#messages.map(({ shown, ...message }) =>
+      shown === gone.shown || !shown ? message : { ...message, shown },
+    );
+  }
+}
+
+function asShown({ id, to, body, replyTo }: Piece, { form }: Attempt): Shown {
+  const items = body.kind === "album" ? body.items : body.kind === "media" ? [body] : [];
+  const choices = body.kind === "text" ? body.choices?.map(({ label }) => label) : undefined;
+  return {
+    chat: to.chat,
+    piece: id,
+    text: body.kind === "text" ? body.rendered.text : items.map((item) => item.caption?.text ?? "").join("|"),
+    media: items.map((item) => item.media.blob),
+    names: items.map((item) => plainName(item.media.filename ?? item.media.type)),
+    ...(replyTo === undefined ? {} : { replyTo }),
+    ...(form === undefined ? {} : { form }),
+    ...(choices === undefined ? {} : { choices }),
+  };
 }
 
 /** A whole channel in one file, to show what a new channel takes; nothing in src/ knows of it. */
@@ -137,6 +272,7 @@ export function toyKind(
 
 function openToy(platform: ToyPlatform, host: ChannelHost, options: { readonly idempotent?: true }): Channel {
   platform.host = host;
+  const { abilities } = platform;
   return {
     ...options,
     limits: {
@@ -149,7 +285,15 @@ function openToy(platform: ToyPlatform, host: ChannelHost, options: { readonly i
       },
       album: { size: 3, mixes: [["image"]] },
       drafts: true,
+      ...(abilities.choices === undefined ? {} : { choices: abilities.choices }),
     },
+    readyAt: ({ chat }) => platform.readyAt(chat),
+    ...(abilities.finds
+      ? {
+          find: async (piece, attempt, known) => platform.find(piece, attempt, known),
+          takeBack: async (_to, ids) => platform.takeBack(ids),
+        }
+      : {}),
     render,
     async fetch(ref, signal) {
       const file = platform.files.get(ref);

@@ -1,7 +1,9 @@
 import { Command } from "@langchain/langgraph";
 import { createMiddleware, type AgentMiddleware } from "langchain";
 import type { AgentDefinition, Blobs, Senses } from "../../core/agent.ts";
+import { turnOf } from "../turn-config.ts";
 import { askWithMedia, type Asking } from "./ask.ts";
+import { beforeAnswer, correctionsFor } from "./corrections.ts";
 import { modelFailure } from "./errors.ts";
 import { repair } from "./repair.ts";
 import { shapesOf } from "./shapes.ts";
@@ -17,7 +19,7 @@ export type HarnessParts = {
 
 /**
  * All stages as one middleware that wraps the model call: every hook of its own would be a graph node, and a node costs
- * a checkpoint. Order: window, repair, media, tools, the call, what its errors mean.
+ * a checkpoint. Order: corrections, window, repair, media, tools, the call, what its errors mean.
  */
 export function harness(
   { prompt, limits, model: choice }: AgentDefinition,
@@ -35,15 +37,19 @@ export function harness(
   return createMiddleware({
     name: "Harness",
     async wrapModelCall(request, handler) {
-      const kept = repair(newest(request.messages, limits));
+      const corrections = correctionsFor(turnOf(request.runtime.configurable));
+      const kept = repair(newest([...request.messages, ...corrections], limits));
       try {
-        // The demo model reads the references themselves.
-        if (choice.provider === "demo") return await handler({ ...request, messages: [...kept] });
-        const { answer, marked } = await askWithMedia(kept, asking, async (messages) =>
-          call({ ...request, messages: [...messages] }, handler),
-        );
+        const { answer, marked } =
+          choice.provider === "demo"
+            ? // It reads the references themselves.
+              { answer: await handler({ ...request, messages: [...kept] }), marked: [] }
+            : await askWithMedia(kept, asking, async (messages) =>
+                call({ ...request, messages: [...messages] }, handler),
+              );
+        const update = [...marked, ...beforeAnswer(corrections, answer)];
         // Beside the answer, which LangChain adds by itself.
-        return marked.length === 0 ? answer : new Command({ update: { messages: [...marked] } });
+        return update.length === 0 ? answer : new Command({ update: { messages: update } });
       } catch (error) {
         if (request.runtime.signal?.aborted) throw error;
         throw modelFailure(error, choice);

@@ -1,5 +1,5 @@
 import { HumanMessage, type BaseMessage, type ContentBlock as ModelBlock } from "@langchain/core/messages";
-import { perchContent } from "../messages.ts";
+import { isCorrection, perchContent } from "../messages.ts";
 import { type Part, partsOf, type Sent, type Showing } from "./medium.ts";
 
 export type ShowLimits = {
@@ -32,7 +32,7 @@ export async function showMedia(
   let turns = 0;
   for (let at = messages.length - 1; at >= 0 && turns < mediaTurns; at -= 1) {
     const message = messages[at] as BaseMessage; // within the array
-    if (!HumanMessage.isInstance(message)) continue;
+    if (!HumanMessage.isInstance(message) || isCorrection(message)) continue;
     turns += 1;
     const content = perchContent(message)?.content;
     if (content === undefined || content.every((block) => block.type === "text")) continue;

@@ -1,4 +1,4 @@
-import { SystemMessage, ToolMessage } from "@langchain/core/messages";
+import { type AIMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { isGraphBubbleUp } from "@langchain/langgraph";
 import type { AgentMiddleware } from "langchain";
 import { asError } from "../../core/errors.ts";
@@ -46,7 +46,9 @@ export const runTool: WrapToolCall = async (request, handler) => {
  * Asks with tools as long as the model takes any: many models and servers have none, and an agent without tools is
  * better than none. `prompt` is what is said to the agent then.
  */
-export function withToolsIfTaken(prompt: string): WrapModelCall {
+export function withToolsIfTaken(
+  prompt: string,
+): (...asked: Parameters<WrapModelCall>) => Promise<AIMessage> {
   let taken = true;
   return async (request, handler) => {
     const bare = { ...request, tools: [], systemMessage: new SystemMessage(prompt) };

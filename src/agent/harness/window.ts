@@ -1,4 +1,5 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { isCorrection } from "../messages.ts";
 
 export type WindowLimits = {
   /** At most so many messages. */
@@ -9,24 +10,27 @@ export type WindowLimits = {
 
 /**
  * The newest part of a thread that fits the limits: what a model is sent does not grow with the thread.
- * A message with tool calls and the results after it stay together; the newest human message and the newest message
- * are always there, whole, even where they alone break the limits; what would stand before the first human message is
- * left out. The order is kept.
+ * A message with tool calls and the results after it stay together; the newest human message, its corrections and the
+ * newest message are always there, whole, even where they alone break the limits; what would stand before the first human
+ * message is left out. The order is kept.
  */
 export function newest(messages: readonly BaseMessage[], limits: WindowLimits): readonly BaseMessage[] {
-  const asked = messages.findLastIndex((message) => HumanMessage.isInstance(message));
+  const asked = messages.findLastIndex((each) => HumanMessage.isInstance(each) && !isCorrection(each));
+  const held = messages.flatMap((each, at) =>
+    at === asked || (asked >= 0 && at > asked && isCorrection(each)) ? [at] : [],
+  );
   let room = limits.messages;
   let characters = limits.characters;
   const take = (from: number, to: number): void => {
     room -= to - from;
     for (let at = from; at < to; at += 1) characters -= length(messages[at]);
   };
-  // Its place is taken first, so that a long tool loop cannot push out what was asked.
-  if (asked >= 0) take(asked, asked + 1);
+  // Their places are taken first, so that a long tool loop cannot push out what was asked.
+  for (const at of held) take(at, at + 1);
 
   let start = messages.length;
   while (start > 0) {
-    if (start - 1 === asked) {
+    if (held.includes(start - 1)) {
       start -= 1;
       continue;
     }
@@ -39,7 +43,7 @@ export function newest(messages: readonly BaseMessage[], limits: WindowLimits): 
   }
 
   if (asked < 0) return messages.slice(start);
-  if (start > asked) return [...messages.slice(asked, asked + 1), ...messages.slice(start)];
+  if (start > asked) return messages.filter((_each, at) => at >= start || held.includes(at));
   const firstHuman = messages.findIndex((message, at) => at >= start && HumanMessage.isInstance(message));
   return messages.slice(firstHuman);
 }

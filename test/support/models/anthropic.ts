@@ -43,6 +43,7 @@ const ANTHROPIC: Protocol = {
   whole: (request, answer, number) => ({
     ...head(request.body, number),
     content: [
+      ...thoughts(answer),
       ...(answer.text === undefined ? [] : [{ type: "text", text: answer.text }]),
       ...toolUses(answer, number),
     ],
@@ -52,6 +53,8 @@ const ANTHROPIC: Protocol = {
 
   stream(request, answer, number) {
     const uses = toolUses(answer, number);
+    const [thought] = thoughts(answer);
+    const text = thought ? 1 : 0;
     return {
       open: [
         event("message_start", {
@@ -62,18 +65,36 @@ const ANTHROPIC: Protocol = {
             usage: { ...usage(request.body, answer), output_tokens: 0 },
           },
         }),
-        event("content_block_start", { index: 0, content_block: { type: "text", text: "" } }),
+        ...(thought
+          ? [
+              event("content_block_start", {
+                index: 0,
+                content_block: { type: "thinking", thinking: "", signature: "" },
+              }),
+              event("content_block_delta", {
+                index: 0,
+                delta: { type: "thinking_delta", thinking: thought["thinking"] },
+              }),
+              event("content_block_delta", {
+                index: 0,
+                delta: { type: "signature_delta", signature: thought["signature"] },
+              }),
+              event("content_block_stop", { index: 0 }),
+            ]
+          : []),
+        event("content_block_start", { index: text, content_block: { type: "text", text: "" } }),
       ].join(""),
-      word: (word) => event("content_block_delta", { index: 0, delta: { type: "text_delta", text: word } }),
+      word: (word) =>
+        event("content_block_delta", { index: text, delta: { type: "text_delta", text: word } }),
       end: [
-        event("content_block_stop", { index: 0 }),
+        event("content_block_stop", { index: text }),
         ...uses.flatMap((use, at) => [
-          event("content_block_start", { index: at + 1, content_block: { ...use, input: {} } }),
+          event("content_block_start", { index: text + at + 1, content_block: { ...use, input: {} } }),
           event("content_block_delta", {
-            index: at + 1,
+            index: text + at + 1,
             delta: { type: "input_json_delta", partial_json: JSON.stringify(use["input"]) },
           }),
-          event("content_block_stop", { index: at + 1 }),
+          event("content_block_stop", { index: text + at + 1 }),
         ]),
         event("message_delta", {
           delta: { stop_reason: stopReason(answer), stop_sequence: null },
@@ -101,6 +122,10 @@ function head(body: Json, number: number): Json {
 
 function stopReason(answer: Answer): string {
   return answer.toolCalls ? "tool_use" : "end_turn";
+}
+
+function thoughts({ reasoning }: Answer): readonly Json[] {
+  return reasoning === undefined ? [] : [{ type: "thinking", thinking: reasoning, signature: "signed" }];
 }
 
 function toolUses(answer: Answer, number: number): readonly Json[] {

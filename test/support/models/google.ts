@@ -39,12 +39,15 @@ const GOOGLE: Protocol = {
   }),
 
   whole: (request, answer) => ({
-    ...chunk([...(answer.text === undefined ? [] : [{ text: answer.text }]), ...calls(answer)], "STOP"),
+    ...chunk(
+      [...thoughts(answer), ...(answer.text === undefined ? [] : [{ text: answer.text }]), ...calls(answer)],
+      "STOP",
+    ),
     usageMetadata: usage(request.body, answer),
   }),
 
   stream: (request, answer) => ({
-    open: "",
+    open: answer.reasoning === undefined ? "" : sse(chunk(thoughts(answer))),
     word: (word) => sse(chunk([{ text: word }])),
     end: sse({ ...chunk(calls(answer), "STOP"), usageMetadata: usage(request.body, answer) }),
   }),
@@ -97,6 +100,10 @@ function chunk(parts: readonly Json[], finishReason?: string): Json {
   return {
     candidates: [{ index: 0, content: { role: "model", parts }, ...(finishReason && { finishReason }) }],
   };
+}
+
+function thoughts({ reasoning }: Answer): readonly Json[] {
+  return reasoning === undefined ? [] : [{ text: reasoning, thought: true }];
 }
 
 function calls(answer: Answer): readonly Json[] {

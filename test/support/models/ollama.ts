@@ -34,11 +34,18 @@ const OLLAMA: Protocol = {
 
   whole: (request, answer) => ({
     ...last(request.body, answer),
-    message: { role: "assistant", content: answer.text ?? "", ...toolCalls(answer) },
+    message: { role: "assistant", content: answer.text ?? "", ...thoughts(answer), ...toolCalls(answer) },
   }),
 
   stream: (request, answer) => ({
-    open: "",
+    open:
+      answer.reasoning === undefined
+        ? ""
+        : line({
+            ...head(request.body),
+            message: { role: "assistant", content: "", ...thoughts(answer) },
+            done: false,
+          }),
     word: (word) =>
       line({ ...head(request.body), message: { role: "assistant", content: word }, done: false }),
     end:
@@ -83,6 +90,10 @@ function last(body: Json, answer: Answer): Json {
     prompt_eval_count: tokens(JSON.stringify(body["messages"])),
     eval_count: tokens(answer.text ?? ""),
   };
+}
+
+function thoughts({ reasoning }: Answer): Json {
+  return reasoning === undefined ? {} : { thinking: reasoning };
 }
 
 function toolCalls(answer: Answer): Json {

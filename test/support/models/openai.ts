@@ -45,6 +45,8 @@ const OPENAI: Protocol = {
         message: {
           role: "assistant",
           content: answer.text ?? null,
+          // Not OpenAI's own: DeepSeek, vLLM and others put it there.
+          ...(answer.reasoning !== undefined && { reasoning_content: answer.reasoning }),
           ...(answer.toolCalls && { tool_calls: toolCalls(answer, number) }),
         },
       },
@@ -59,7 +61,10 @@ const OPENAI: Protocol = {
     const calls = toolCalls(answer, number).map((call, index) => chunk({ tool_calls: [{ index, ...call }] }));
     const options = request.body["stream_options"] as Json | undefined; // of a chat request
     return {
-      open: chunk({ role: "assistant", content: "" }),
+      open: [
+        chunk({ role: "assistant", content: "" }),
+        ...(answer.reasoning === undefined ? [] : [chunk({ reasoning_content: answer.reasoning })]),
+      ].join(""),
       word: (word) => chunk({ content: word }),
       end: [
         ...calls,

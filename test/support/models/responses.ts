@@ -40,14 +40,24 @@ const RESPONSES: Protocol = {
 
   stream(request, answer, number) {
     const item = `msg_${number}`;
-    const at = { item_id: item, output_index: 0, content_index: 0 };
+    const at = { item_id: item, output_index: thoughts(answer, number).length, content_index: 0 };
     const message = { type: "message", id: item, role: "assistant", status: "in_progress", content: [] };
     return {
       open: [
         event("response.created", {
           response: { ...head(request.body, number), status: "in_progress", output: [] },
         }),
-        event("response.output_item.added", { output_index: 0, item: message }),
+        ...thoughts(answer, number).flatMap((thought) => [
+          event("response.output_item.added", { output_index: 0, item: { ...thought, summary: [] } }),
+          event("response.reasoning_summary_text.delta", {
+            item_id: thought["id"],
+            output_index: 0,
+            summary_index: 0,
+            delta: answer.reasoning,
+          }),
+          event("response.output_item.done", { output_index: 0, item: thought }),
+        ]),
+        event("response.output_item.added", { output_index: at.output_index, item: message }),
         event("response.content_part.added", {
           ...at,
           part: { type: "output_text", text: "", annotations: [] },
@@ -57,13 +67,16 @@ const RESPONSES: Protocol = {
       end: [
         event("response.output_text.done", { ...at, text: answer.text ?? "" }),
         ...calls(answer, number).flatMap((call, index) => [
-          event("response.output_item.added", { output_index: index + 1, item: { ...call, arguments: "" } }),
+          event("response.output_item.added", {
+            output_index: at.output_index + index + 1,
+            item: { ...call, arguments: "" },
+          }),
           event("response.function_call_arguments.delta", {
             item_id: call["id"],
-            output_index: index + 1,
+            output_index: at.output_index + index + 1,
             delta: call["arguments"],
           }),
-          event("response.output_item.done", { output_index: index + 1, item: call }),
+          event("response.output_item.done", { output_index: at.output_index + index + 1, item: call }),
         ]),
         event("response.completed", { response: completed(request.body, answer, number) }),
       ].join(""),
@@ -108,6 +121,7 @@ function completed(body: Json, answer: Answer, number: number): Json {
     ...head(body, number),
     status: "completed",
     output: [
+      ...thoughts(answer, number),
       ...(answer.text === undefined
         ? []
         : [
@@ -135,6 +149,11 @@ function head(body: Json, number: number): Json {
     incomplete_details: null,
     metadata: {},
   };
+}
+
+function thoughts({ reasoning }: Answer, number: number): readonly Json[] {
+  if (reasoning === undefined) return [];
+  return [{ type: "reasoning", id: `rs_${number}`, summary: [{ type: "summary_text", text: reasoning }] }];
 }
 
 function calls(answer: Answer, number: number): readonly Json[] {

@@ -19,6 +19,8 @@ export type Reply = string | Answer | Fault | ((request: ModelRequest) => string
 
 export type Answer = {
   readonly text?: string;
+  /** What the model thinks before it speaks, as far as the provider shows it. */
+  readonly reasoning?: string;
   readonly toolCalls?: readonly ToolCall[];
   /** Milliseconds of the server's clock before the first byte. */
   readonly delayMs?: number;

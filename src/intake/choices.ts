@@ -1,0 +1,106 @@
+import type { ChoiceEvent, MessageEvent } from "../core/events.ts";
+import { join } from "../core/rendered.ts";
+import { type Notice, say, type SentenceKey } from "../core/sentences.ts";
+import type { Rendered } from "../core/tree.ts";
+import { addressOf } from "../store/chats.ts";
+import { answerQuestion, type AskedChoice, choiceOf, LABEL_LENGTH, wasPressed } from "../store/choices.ts";
+import { insertPieces } from "../store/pieces.ts";
+import { type About, rulesFor } from "./about.ts";
+import { admit, agentFor, standingOf } from "./admit.ts";
+import { take } from "./messages.ts";
+import { decide } from "./pairing.ts";
+import { spentNotice } from "./quota.ts";
+import { record } from "./record.ts";
+
+/** A pressed button. Gives what is shown at once to whoever pressed it, where it leads to nothing. */
+export async function takeChoice(about: About<ChoiceEvent>): Promise<string | undefined> {
+  const { trx, channel, chat, event, now, log } = about;
+  if (await wasPressed(trx, { channel, chat, press: event.id })) {
+    log.debug({ channel, chat }, "a repeat was recognised");
+    return undefined;
+  }
+  const asked = await choiceOf(trx, event.key);
+  const refusal = await refusalOf(about, asked);
+  if (!asked || refusal) return await refuse(about, refusal ?? EXPIRED);
+  if (!(await answerQuestion(trx, asked.question, now))) return await refuse(about, USED);
+  if (asked.means !== "say") {
+    if (!(await decide(about, asked.subject, asked.means))) return await refuse(about, EXPIRED);
+    await record(about, {
+      chat,
+      sender: event.from.id,
+      why: "",
+      trace: { step: "choice", means: asked.means },
+    });
+  }
+  await showOutcome(about, asked);
+  if (asked.means === "say") await sayFor(about, asked.label);
+  return undefined;
+}
+
+/** Why a press leads to nothing: for the trace, and for whoever pressed. */
+type Refusal = { readonly why: string; readonly notice: Notice };
+
+const EXPIRED = because("choice.expired", "the button is not known, or not any more");
+const NOT_YOURS = because("choice.not_yours", "the button is not for whoever pressed it");
+const USED = because("choice.used", "the question was answered already");
+
+function because(key: SentenceKey, why: string): Refusal {
+  return { why, notice: { key, values: {} } };
+}
+
+async function refusalOf(
+  about: About<ChoiceEvent>,
+  asked: AskedChoice | undefined,
+): Promise<Refusal | undefined> {
+  const { event, chat, granted, now } = about;
+  const rules = rulesFor(about);
+  if (!asked || !rules || asked.expiresAt <= now) return EXPIRED;
+  if (asked.chat !== chat || (asked.person !== "" && asked.person !== event.from.id)) return NOT_YOURS;
+  if (asked.means !== "say") return standingOf(event, rules, granted) === "owner" ? undefined : NOT_YOURS;
+  // Without what stands on the button: the agent has written that, and it is no command of a person's.
+  const verdict = admit(said(event, ""), rules, granted);
+  if (verdict.kind === "turn") return undefined;
+  if (verdict.kind !== "refused" || granted !== "spent") return NOT_YOURS;
+  return { why: verdict.why, notice: await spentNotice(about) };
+}
+
+async function refuse(about: About<ChoiceEvent>, { why, notice }: Refusal): Promise<string> {
+  const { chat, event } = about;
+  await record(about, { chat, sender: event.from.id, why, trace: { step: "refused", why } });
+  return say(notice.key, "en", notice.values);
+}
+
+/** What stands on the button becomes a message of whoever pressed it. */
+async function sayFor(about: About<ChoiceEvent>, label: string): Promise<void> {
+  const { event } = about;
+  const rules = rulesFor(about);
+  if (!rules) return;
+  const { agent } = agentFor(event, rules);
+  await take({ ...about, event: said(event, label) }, { kind: "turn", agent, by: "button" });
+}
+
+function said({ id, ref = "", place, from, sentAt }: ChoiceEvent, text: string): MessageEvent {
+  return {
+    type: "message",
+    id,
+    ref,
+    place,
+    from,
+    sentAt,
+    content: [{ type: "text", text }],
+    addressed: true,
+    whole: true,
+  };
+}
+
+/** The question without its buttons and with what was chosen, in the place of the one that was pressed. */
+async function showOutcome(about: About<ChoiceEvent>, { rendered, label }: AskedChoice): Promise<void> {
+  const { trx, channel, chat, event, now, after, effects } = about;
+  const [outcome] = about.words(channel, `— ✓ ${label.slice(0, LABEL_LENGTH).toWellFormed()}`);
+  if (event.ref === undefined || outcome?.kind !== "text") return;
+  const question = JSON.parse(rendered) as Rendered; // written by insertQuestion
+  const body = { kind: "text", rendered: join([question, outcome.rendered], " ") } as const;
+  const to = addressOf(channel, event.place.chat, event.place.topic ?? "");
+  await insertPieces(trx, [{ chat, to, turn: 0, seq: 0, body, replaces: event.ref }], now);
+  after.push(() => effects.deliver(chat));
+}

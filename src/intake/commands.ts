@@ -1,0 +1,80 @@
+import type { CommandName } from "../core/commands.ts";
+import { say } from "../core/sentences.ts";
+import { dropAsides } from "../store/asides.ts";
+import { freshThread } from "../store/chats.ts";
+import { withdrawWaiting } from "../store/inbox.ts";
+import { type About, answer, rulesFor } from "./about.ts";
+import { standingOf } from "./admit.ts";
+import { commandWords } from "./command-words.ts";
+import { lastTurn, missed } from "./fates.ts";
+import { pair } from "./pairing.ts";
+import { modelOf, sensesOf, status } from "./status.ts";
+
+/** Does what a command asks for, in the transaction that takes it in, and says so. */
+export async function command(about: About, name: CommandName, agent: string): Promise<void> {
+  const { trx, chat, now, rules } = about;
+  switch (name) {
+    case "new":
+      await freshThread(trx, chat, agent);
+      await dropAsides(trx, chat, agent, now);
+      return await answer(about, "thread.new");
+    case "stop":
+      return await answer(about, (await stop(about, agent)) ? "turn.stopped" : "turn.nothing_to_stop");
+    case "status": {
+      const found = await status(trx, chat, agent, rules);
+      const running = found.running ? "yes" : "no";
+      const place = isOwner(about) ? say("status.place", "en", { place: placeWords(about) }) : "";
+      return await answer(about, "status.body", { ...found, agent, running, place });
+    }
+    case "help":
+      return await help(about);
+    case "why":
+      return await answer(about, "why.body", { missed: await missed(about), last: await lastTurn(about) });
+    case "model": {
+      const definition = rules.agents.get(agent);
+      return await answer(about, "model.body", {
+        agent,
+        model: modelOf(definition),
+        ...sensesOf(definition),
+      });
+    }
+    case "pair":
+      return await (isOwner(about) ? pair(about, wordsIn(about)) : answer(about, "command.owner_only"));
+  }
+}
+
+/** Tells what may be asked for here by "/". */
+export async function help(about: About): Promise<void> {
+  const isPrivate = about.event.place.kind === "private";
+  const lines = commandWords(rulesFor(about), "en")
+    .filter(({ name, where }) => (where === "everywhere" || isPrivate) && (name !== "pair" || isOwner(about)))
+    .map(({ name, about: what }) => `/${name} — ${what}`);
+  await answer(about, "help.body", { commands: lines.join("\n") });
+}
+
+/** Ends what runs; where nothing runs yet, what waits for its window or its media is taken back. Whether there was any. */
+export async function stop(about: About, agent: string): Promise<boolean> {
+  const { trx, chat, now, rules, after, effects } = about;
+  const { running } = await status(trx, chat, agent, rules);
+  after.push(() => effects.stop(chat));
+  return running || (await withdrawWaiting(trx, chat, now)) > 0;
+}
+
+function isOwner(about: About): boolean {
+  const rules = rulesFor(about);
+  return rules !== undefined && standingOf(about.event, rules, about.granted) === "owner";
+}
+
+/** As the operator writes it under `chats:`; the owner has no other place to learn it from. */
+function placeWords({ event }: About): string {
+  const { chat, topic } = event.place;
+  return topic === undefined
+    ? JSON.stringify(chat)
+    : `${JSON.stringify(chat)}, topic ${JSON.stringify(topic)}`;
+}
+
+/** What stands behind the name of the command. */
+function wordsIn({ event }: About): string | undefined {
+  const [first] = event.type === "message" ? event.content : [];
+  return first?.type === "text" ? /^\S+\s+(\S.*)$/s.exec(first.text.trim())?.[1] : undefined;
+}

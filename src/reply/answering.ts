@@ -1,0 +1,35 @@
+import type { AgentAnswer, AgentDefinition } from "../core/agent.ts";
+import type { Channel, PieceBody } from "../core/channel.ts";
+import type { ChatId } from "../core/identity.ts";
+import { type Planned, withChoices } from "./choices.ts";
+import { draftOf } from "./draft.ts";
+import { type PlanFor, planReply, planWords } from "./plan.ts";
+
+export type AnsweringParts = Omit<PlanFor, "channel" | "roots" | "net"> & {
+  /** Absolute path of the folder that a chat's agent puts files into that it wants to send. */
+  readonly outputs: (chat: ChatId) => string;
+};
+
+/** Makes pieces of what agents and we ourselves have to say. */
+export type Answering = {
+  answer(
+    channel: Channel,
+    chat: ChatId,
+    agent: AgentDefinition,
+    answer: Pick<AgentAnswer, "markdown" | "choices">,
+  ): Promise<Planned>;
+  words(channel: Channel, text: string): readonly PieceBody[];
+  /** What is shown of an answer that is still being written. */
+  draft(markdown: string): string;
+};
+
+export function answering({ outputs, ...parts }: AnsweringParts): Answering {
+  return {
+    async answer(channel, chat, { assets }, { markdown, choices = [] }) {
+      const roots = assets === undefined ? { outputs: outputs(chat) } : { outputs: outputs(chat), assets };
+      return withChoices(await planReply(markdown, { ...parts, channel, roots }), choices, channel);
+    },
+    words: (channel, text) => planWords(text, channel),
+    draft: draftOf,
+  };
+}

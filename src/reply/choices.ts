@@ -1,0 +1,67 @@
+import type { PieceBody } from "../core/channel.ts";
+import { join } from "../core/rendered.ts";
+import { say } from "../core/sentences.ts";
+import { OUTCOME_LENGTH } from "../store/choices.ts";
+import { lengthIn, planWords, type PlanChannel, splitText } from "./plan.ts";
+
+/** An answer in pieces, and what can be pressed below its last text. */
+export type Planned = { readonly bodies: readonly PieceBody[]; readonly labels?: readonly string[] };
+
+/**
+ * Puts what an agent offers below its answer: as buttons of the last text, or written out and numbered where the channel
+ * has none, or not so many. An answer without a text gets a short one.
+ */
+export function withChoices(
+  answer: readonly PieceBody[],
+  offered: readonly string[],
+  channel: PlanChannel,
+): Planned {
+  const labels = labelsOf(offered);
+  if (labels.length === 0) return { bodies: answer };
+  const hasText = answer.some(({ kind }) => kind === "text");
+  const bodies = hasText ? answer : [...answer, ...planWords(say("choice.ask"), channel)];
+  if (labels.length <= (channel.limits.choices ?? 0)) return { bodies: withRoom(bodies, channel), labels };
+  return { bodies: withList(bodies, labels, channel) };
+}
+
+/** What was chosen is shown below the question in the same message, which must have room for it. */
+function withRoom(bodies: readonly PieceBody[], channel: PlanChannel): readonly PieceBody[] {
+  const at = bodies.findLastIndex(({ kind }) => kind === "text");
+  const last = bodies[at];
+  const room = channel.limits.textLength - OUTCOME_LENGTH;
+  if (last?.kind !== "text" || channel.limits.markup || lengthIn(channel, last.rendered) <= room)
+    return bodies;
+  return bodies.toSpliced(at, 1, ...splitText(last.rendered, channel, room));
+}
+
+function withList(
+  bodies: readonly PieceBody[],
+  labels: readonly string[],
+  channel: PlanChannel,
+): readonly PieceBody[] {
+  const list = planWords(labels.map((label, at) => `${at + 1}. ${label}`).join("\n"), channel);
+  const [last, [first]] = [bodies.at(-1), list];
+  if (last?.kind !== "text" || first?.kind !== "text" || list.length > 1) return [...bodies, ...list];
+  const rendered = join([last.rendered, first.rendered], "\n\n");
+  const fits = lengthIn(channel, rendered) <= channel.limits.textLength;
+  return fits ? [...bodies.slice(0, -1), { kind: "text", rendered }] : [...bodies, ...list];
+}
+
+/** UTF-16 units of a label; what is longer no phone shows in a line. */
+const LABEL_LENGTH = 64;
+// Control characters, and what turns text around or ends a line.
+const UNSHOWN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\s]+/gu;
+const graphemes = new Intl.Segmenter("und", { granularity: "grapheme" });
+
+/** Each once, in one line, as far as a button shows it. */
+function labelsOf(offered: readonly string[]): readonly string[] {
+  const labels = offered.map((label) => shortened(label.replaceAll(UNSHOWN, " ").trim()));
+  return [...new Set(labels)].filter((label) => label !== "");
+}
+
+function shortened(label: string): string {
+  if (label.length <= LABEL_LENGTH) return label;
+  // Segmenting takes more than its share of time; what is cut away is not looked at.
+  const cut = graphemes.segment(label.slice(0, 2 * LABEL_LENGTH)).containing(LABEL_LENGTH - 1);
+  return `${label.slice(0, cut?.index ?? 0).trimEnd()}…`;
+}

@@ -1,0 +1,124 @@
+import type { DeleteEvent, EditEvent, MessageEvent, ReactionEvent } from "../core/events.ts";
+import type { ChatId, ThreadId } from "../core/identity.ts";
+import { type Known, withTrace } from "./inbox.ts";
+import { isAside } from "./open-rows.ts";
+import type { Queries } from "./tables.ts";
+
+/** What the agent is told with a turn that is of something else. */
+export type Aside = {
+  readonly id: number;
+  readonly event: AsideEvent;
+  /** In a group: by which number whoever said it, or took it back, is known there. */
+  readonly speaker?: number;
+};
+
+export type AsideEvent = MessageEvent | Known<EditEvent> | Known<DeleteEvent> | Known<ReactionEvent>;
+
+/** A message that is being answered was edited or taken back. `id` is the row of that, `about` the row of the message. */
+export type Correction = {
+  readonly id: number;
+  readonly about: number;
+  readonly event: Known<EditEvent> | Known<DeleteEvent>;
+};
+
+/** At most so many of what is told of earlier messages, for each sort, are kept in a chat that has no turn. */
+export const MOST_NOTES = 20;
+
+/** Who said, did or took back something, by the platform's id. */
+export function personOf(event: AsideEvent): string {
+  return event.type === "deleted" ? event.known.by : event.from.id;
+}
+
+/**
+ * What waits to be told with a turn on this thread, in the order it came; not what is about its own messages: of that the
+ * agent is told while the turn runs, or after it.
+ */
+export async function asidesFor(
+  trx: Queries,
+  turn: { readonly chat: ChatId; readonly thread: ThreadId; readonly messages: readonly number[] },
+): Promise<readonly Aside[]> {
+  const rows = await trx
+    .selectFrom("inbox")
+    .select(["id", "payload", "about"])
+    .where("chat_id", "=", turn.chat)
+    .where(isAside)
+    .where("thread", "in", ["", turn.thread])
+    .orderBy("id")
+    .execute();
+  return rows
+    .filter(({ about }) => !turn.messages.includes(about))
+    .map(({ id, payload }) => ({ id, event: JSON.parse(payload) as AsideEvent })); // as intake writes what it keeps
+}
+
+/** Gives asides to a turn: they end with it, and wait again when it is given back. */
+export async function claimAsides(
+  trx: Queries,
+  asides: readonly Aside[],
+  { turn, now }: { readonly turn: number; readonly now: number },
+): Promise<void> {
+  if (asides.length === 0) return;
+  await trx
+    .updateTable("inbox")
+    .set({ state: "claimed", turn_id: turn, trace: withTrace({ at: now, step: "told", turn }) })
+    .where(
+      "id",
+      "in",
+      asides.map(({ id }) => id),
+    )
+    .execute();
+}
+
+/** Keeps the newest `keep` asides of a sort in a chat; of the older ones nobody is told. */
+export async function trimAsides(
+  trx: Queries,
+  chat: ChatId,
+  of: {
+    readonly type: AsideEvent["type"];
+    readonly keep: number;
+    /** Why the older ones end. */
+    readonly why: string;
+    readonly now: number;
+  },
+): Promise<void> {
+  await trx
+    .updateTable("inbox")
+    .set({
+      state: "refused",
+      why: of.why,
+      payload: "",
+      ended_at: of.now,
+      trace: withTrace({ at: of.now, step: "dropped", kept: of.keep }),
+    })
+    .where("chat_id", "=", chat)
+    .where(isAside)
+    .where("type", "=", of.type)
+    .where("id", "<=", (eb) =>
+      eb
+        .selectFrom("inbox as newest")
+        .select("newest.id")
+        .where("newest.chat_id", "=", chat)
+        .where(isAside)
+        .where("newest.type", "=", of.type)
+        .orderBy("newest.id", "desc")
+        .offset(of.keep)
+        .limit(1),
+    )
+    .execute();
+}
+
+/** What an agent's old thread was to be told is nothing to its new one. */
+export async function dropAsides(trx: Queries, chat: ChatId, agent: string, now: number): Promise<void> {
+  await trx
+    .updateTable("inbox")
+    .set({
+      state: "withdrawn",
+      why: "its thread was ended before a turn",
+      payload: "",
+      ended_at: now,
+      trace: withTrace({ at: now, step: "withdrawn" }),
+    })
+    .where("chat_id", "=", chat)
+    .where(isAside)
+    .where("agent", "in", ["", agent])
+    .execute();
+}

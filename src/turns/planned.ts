@@ -1,0 +1,49 @@
+import type { PieceBody } from "../core/channel.ts";
+import type { Database } from "../store/database.ts";
+import { answerBefore } from "../store/edits.ts";
+import type { NewPiece } from "../store/pieces.ts";
+import type { ClaimedTurn } from "../store/turns.ts";
+
+/** What a turn says, as it is planned to be sent. `labels` can be pressed below its last text. */
+export function piecesOf(
+  turn: ClaimedTurn,
+  bodies: readonly PieceBody[],
+  labels: readonly string[] | undefined,
+): readonly NewPiece[] {
+  const replyTo = replyRef(turn);
+  const question = labels ? bodies.findLastIndex(({ kind }) => kind === "text") : -1;
+  return bodies.map((body, seq) => ({
+    chat: turn.hold.chat,
+    to: turn.to,
+    turn: turn.id,
+    seq,
+    body,
+    ...(seq === 0 && replyTo !== undefined ? { replyTo } : {}),
+    ...(seq === question && labels ? { choices: { labels, person: askedBy(turn) } } : {}),
+  }));
+}
+
+/** What answers an edited message anew takes the place of the earlier answer, where both are one text each. */
+export async function inPlace(
+  database: Database,
+  turn: ClaimedTurn,
+  pieces: readonly NewPiece[],
+): Promise<readonly NewPiece[]> {
+  const [piece, ...more] = pieces;
+  const [message, ...others] = turn.messages;
+  if (piece?.body.kind !== "text" || message?.event.type !== "edited") return pieces;
+  if (more.length > 0 || others.length > 0) return pieces;
+  const replaces = await answerBefore(database, message.id);
+  return replaces === undefined ? pieces : [{ ...piece, replaces }];
+}
+
+/** Who may press what is offered. */
+function askedBy(turn: ClaimedTurn): string {
+  return turn.messages.at(-1)?.event.from.id ?? "";
+}
+
+/** In a group an answer names the message it answers; between two people it goes without saying. */
+function replyRef(turn: ClaimedTurn): string | undefined {
+  const last = turn.messages.at(-1)?.event;
+  return last?.place.kind === "group" ? last.ref : undefined;
+}

@@ -1,0 +1,154 @@
+import type { Message } from "grammy/types";
+import type { StormCounts } from "./telegram/storm.ts";
+import { world, type World } from "./telegram-perch.ts";
+
+export type FloodCounts = {
+  readonly messages: number;
+  /** Messages whose answer stands nowhere. */
+  readonly lost: readonly string[];
+  /** Messages whose answer stands there more than once, none of them marked as sent again. */
+  readonly twice: readonly string[];
+  /** Those whose answer stands there marked, because the first outcome stayed unknown. */
+  readonly again: number;
+  /** Chats whose answers are not in the order of their messages. */
+  readonly disordered: readonly number[];
+  /** Edits that showed a half answer when the whole one stood there already. */
+  readonly lateEdits: number;
+  /** Half answers that nobody took away. */
+  readonly leftovers: number;
+  readonly edits: number;
+  readonly drafts: number;
+  readonly storm: Readonly<StormCounts>;
+};
+
+const WORDS = 30;
+const WORD_MS = 80;
+const TOKEN = /q\d+-\d+/;
+
+/** Chats of all kinds at once, answered word by word, while the Bot API refuses and breaks; what people see at the end. */
+export async function floodRun(size: {
+  readonly chats: number;
+  readonly each: number;
+}): Promise<FloodCounts> {
+  const chats = Array.from({ length: size.chats }, (_, at) => chatOf(at));
+  const editing = chats.filter(({ kind }) => kind === "edited").map(({ id }) => `"${id}": { live: edit }`);
+  const groups = chats.filter(({ kind }) => kind === "group").map(({ id }) => `"${id}": { when: all }`);
+  const people = chats.map(({ person }) => `"${person}"`);
+  const at = await world({
+    channel: `allow: [${people.join(", ")}], chats: { ${[...editing, ...groups].join(", ")} }`,
+    root: "turns: { concurrent: 50 }",
+    says: (request) => ({ text: answerTo(JSON.stringify(request.body["messages"])), wordMs: WORD_MS }),
+  });
+  try {
+    await at.start({ PERCH_LOG: "error" });
+    const storm = at.telegram.storm({
+      seed: 7,
+      rateLimit: { oneIn: 5, seconds: [1, 40] },
+      reset: { oneIn: 20 },
+      hits: ({ method }) => /^(?:send|edit|delete)/.test(method),
+    });
+    await Promise.all(chats.map((chat) => converse(at, chat, size.each)));
+    const counts = storm.counts();
+    storm.end();
+    // What was refused or lost while it was taken away is tried again until it is gone.
+    await at.telegram
+      .until(() => chats.every(({ id }) => halvesIn(at, id).length === 0), "no half answer left")
+      .catch(() => {});
+    return { ...countOf(at, chats, size.each), storm: counts };
+  } finally {
+    await at.close();
+  }
+}
+
+type Chat = {
+  readonly kind: "drafted" | "edited" | "group";
+  readonly id: number;
+  readonly person: number;
+};
+
+function chatOf(at: number): Chat {
+  const person = 1_001 + at;
+  if (at % 3 === 2) return { kind: "group", id: -1_000_000_001_000 - at, person };
+  return { kind: at % 3 === 0 ? "drafted" : "edited", id: person, person };
+}
+
+/** Says the next thing once the last was answered. */
+async function converse({ telegram }: World, { kind, id, person }: Chat, each: number): Promise<void> {
+  const who = { id: person, firstName: `P${person}` };
+  const voice =
+    kind === "group" ? telegram.supergroup({ id, title: `G${person}` }).as(who) : telegram.privateChat(who);
+  for (let n = 1; n <= each; n += 1) {
+    voice.sendText(`q${person}-${n}`);
+    await untilShown(telegram, id, (text) => text.includes(endOf(`q${person}-${n}`)));
+  }
+}
+
+/** A wait of 40 s for a send, twice over, is longer than the emulator waits for anything. */
+async function untilShown(
+  telegram: World["telegram"],
+  chat: number,
+  matches: (text: string) => boolean,
+): Promise<void> {
+  const stands = (): boolean => telegram.shown(chat).some(({ text }) => matches(text ?? ""));
+  while (!stands()) await telegram.until(stands, `an answer in ${chat}`).catch(() => {});
+}
+
+function answerTo(messages: string): string {
+  const token = messages.match(new RegExp(TOKEN.source, "g"))?.at(-1) ?? "";
+  const words = Array.from({ length: WORDS }, (_, n) => `w${n}`).join(" ");
+  return `re ${token} ${words} ${endOf(token)}`;
+}
+
+function endOf(token: string): string {
+  return `end of ${token}.`;
+}
+
+function isWhole(text: string): boolean {
+  return /end of q\d+-\d+\.$/.test(text);
+}
+
+function halvesIn({ telegram }: World, chat: number): readonly Message[] {
+  return telegram.shown(chat).filter(({ text = "" }) => text.includes("re q") && !isWhole(text));
+}
+
+function countOf(at: World, chats: readonly Chat[], each: number): Omit<FloodCounts, "storm"> {
+  const { telegram } = at;
+  const lost: string[] = [];
+  const twice: string[] = [];
+  const disordered: number[] = [];
+  let again = 0;
+  let lateEdits = 0;
+  for (const { id, person } of chats) {
+    const whole = telegram.shown(id).filter(({ text = "" }) => isWhole(text));
+    const tokens = Array.from({ length: each }, (_, n) => `q${person}-${n + 1}`);
+    for (const token of tokens) {
+      const answers = whole.filter(({ text = "" }) => text.includes(endOf(token)));
+      const marked = answers.filter(({ text = "" }) => text.startsWith("("));
+      if (answers.length === 0) lost.push(token);
+      if (answers.length - marked.length > 1) twice.push(token);
+      if (marked.length > 0) again += 1;
+    }
+    const order = whole.map(({ text = "" }) => Number(TOKEN.exec(text)?.[0].split("-")[1]));
+    if (order.some((n, place) => n < (order[place - 1] ?? 0))) disordered.push(id);
+    const firstWhole = new Map<string, number>();
+    for (const { text = "", at: when } of telegram.sentTo(id)) {
+      const token = isWhole(text) ? TOKEN.exec(text)?.[0] : undefined;
+      if (token !== undefined && !firstWhole.has(token)) firstWhole.set(token, when);
+    }
+    lateEdits += telegram.edits.filter(
+      ({ chatId, text = "", at: when }) =>
+        chatId === id && !isWhole(text) && when > (firstWhole.get(TOKEN.exec(text)?.[0] ?? "") ?? Infinity),
+    ).length;
+  }
+  return {
+    messages: chats.length * each,
+    lost,
+    twice,
+    again,
+    disordered,
+    lateEdits,
+    leftovers: chats.reduce((sum, { id }) => sum + halvesIn(at, id).length, 0),
+    edits: telegram.edits.length,
+    drafts: telegram.drafts.length,
+  };
+}
