@@ -2,16 +2,19 @@ import type { Api } from "grammy";
 import type { ChannelHost, PlatformId, Progress } from "../../src/core/channel.ts";
 import { pause } from "../../src/core/clock.ts";
 import type { ChatAddress } from "../../src/core/identity.ts";
+import { plainText } from "../../src/core/rendered.ts";
+import type { Rendered } from "../../src/core/tree.ts";
 import { type GrammySignal, within } from "./deadline.ts";
 import { type Failure, failureOf } from "./failures.ts";
 import { stopKeyboard } from "./lost-previews.ts";
 import type { Pace } from "./pace.ts";
-import { messageIn } from "./piece-parameters.ts";
+import { entities, messageIn } from "./piece-parameters.ts";
 import { actionDestination, destination } from "./place.ts";
 import type { Over } from "./presses.ts";
 import type { Previews } from "./previews.ts";
 import { Recent } from "./recent.ts";
 import { isEmpty, isUnchanged } from "./refusals.ts";
+import { render } from "./render.ts";
 import { isGroup, Showing, wayTo } from "./showing.ts";
 
 // Telegram does not say how often it takes drafts and edits; with these nobody has met its flood control.
@@ -64,7 +67,7 @@ export class Live implements Required<Over> {
     this.#showings.set(keyOf(to), showing);
     if (progress.kind === "draft") {
       showing.way ??= wayTo(to, progress.live, !this.#draftless.has(to.chat));
-      showing.want(progress.text);
+      showing.want(progress.tree ? render(progress.tree()) : plainText(progress.text));
     }
     await this.#go(showing);
   }
@@ -176,16 +179,16 @@ export class Live implements Required<Over> {
 
   async #showText(showing: Showing): Promise<void> {
     const { host, closing } = this.#parts;
-    const { text, to, way } = showing;
+    const { wanted, to, way } = showing;
     let failure: Failure | undefined;
     try {
-      await within(host.clock, CALL_MS, closing, (signal) => this.#call(showing, text, signal));
+      await within(host.clock, CALL_MS, closing, (signal) => this.#call(showing, wanted, signal));
     } catch (thrown) {
       failure = failureOf(thrown);
     }
     const now = host.clock.now();
     // Telegram takes other signs for blanks than we do.
-    if (!failure || isUnchanged(failure) || isEmpty(failure)) showing.shown(text, now);
+    if (!failure || isUnchanged(failure) || isEmpty(failure)) showing.shown(wanted, now);
     else this.#failed(showing, failure);
     showing.readyAt = now + (way === "draft" ? DRAFT_MS : isGroup(to) ? GROUP_EDIT_MS : EDIT_MS);
     // The chat takes no drafts, which was not known.
@@ -193,16 +196,17 @@ export class Live implements Required<Over> {
       await this.#showText(showing);
   }
 
-  async #call(showing: Showing, text: string, signal: GrammySignal): Promise<void> {
+  async #call(showing: Showing, wanted: Rendered, signal: GrammySignal): Promise<void> {
     const { api, previews } = this.#parts;
     const { to, draftId, button, message } = showing;
+    const text = { text: wanted.text, ...entities("entities", wanted) };
     if (showing.way === "draft") {
-      const draft = { ...destination(to), draft_id: draftId, text, can_stop: true };
+      const draft = { ...destination(to), draft_id: draftId, ...text, can_stop: true };
       await api.sendMessageDraft(draft, signal);
       return;
     }
     const body = {
-      text,
+      ...text,
       link_preview_options: { is_disabled: true },
       reply_markup: stopKeyboard(button),
     };

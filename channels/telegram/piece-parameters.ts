@@ -1,11 +1,16 @@
-import type { InlineKeyboardMarkup, InputRichMessage, LinkPreviewOptions, MessageEntity } from "grammy/types";
+import type {
+  InlineKeyboardMarkup,
+  InputRichBlock,
+  InputRichMessage,
+  LinkPreviewOptions,
+  MessageEntity,
+} from "grammy/types";
 import type { Piece, PieceBody } from "../../src/core/channel.ts";
 import type { ChatAddress } from "../../src/core/identity.ts";
 import type { Rendered } from "../../src/core/tree.ts";
 import type { Forms } from "./forms.ts";
 import { keyboardOf, listOf } from "./keyboard.ts";
 import { destination } from "./place.ts";
-import type { RichRendered } from "./render.ts";
 import type { RichChats } from "./rich-chats.ts";
 
 // What a piece says, as the Bot API takes it: the same for a send, an edit, and the search for a message that was lost.
@@ -45,7 +50,7 @@ export function richParameters(
 ): { readonly rich_message: InputRichMessage; readonly reply_markup?: InlineKeyboardMarkup } | undefined {
   if (body.kind !== "text" || forms.has("entities") || !chats.has(to.chat)) return undefined;
   const { choices = [] } = body;
-  const { rich } = body.rendered as RichRendered; // as render.ts gave it
+  const rich = body.rendered.rich as readonly InputRichBlock[] | undefined; // as render.ts gave it
   // Without buttons the choices are words, which stand in the text.
   if (!rich || (forms.has("bare") && choices.length > 0)) return undefined;
   return {
@@ -71,14 +76,15 @@ export function messageIn(
   return { chat_id, message_id, ...(business_connection_id === undefined ? {} : { business_connection_id }) };
 }
 
-function entities<Name extends string>(
+/** The marks of a text as Telegram takes them, but for a text that is to go without. */
+export function entities<Name extends string>(
   name: Name,
   { marks }: Rendered,
-  forms: Forms,
+  forms?: Forms,
 ): { readonly [key in Name]?: MessageEntity[] } {
   // A mark's type is Telegram's own word, and it has the fields that go with it: render.ts writes both.
   const given = marks as readonly unknown[] as readonly MessageEntity[];
-  return forms.has("plain") || given.length === 0
+  return forms?.has("plain") || given.length === 0
     ? {}
     : ({ [name]: [...given] } as { [key in Name]: MessageEntity[] });
 }

@@ -14,10 +14,8 @@ export function render(tree: MarkdownTree): Rendered {
   return renderMarks(tree, DIALECT);
 }
 
-/** `rich` says the same in blocks of a rich message, where those show more. */
-export type RichRendered = Rendered & { readonly rich?: readonly InputRichBlock[] };
-
-export function renderRich(tree: MarkdownTree): RichRendered {
+/** With the same in blocks of a rich message, where those show more. */
+export function renderRich(tree: MarkdownTree): Rendered {
   const rich = richBlocks(tree);
   return rich ? { ...render(tree), rich } : render(tree);
 }

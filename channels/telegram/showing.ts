@@ -1,9 +1,11 @@
 import { randomBytes, randomInt } from "node:crypto";
+import { isDeepStrictEqual } from "node:util";
 import type { Live as Wanted } from "../../src/core/channel.ts";
 import type { Timer } from "../../src/core/clock.ts";
 import type { ChatAddress } from "../../src/core/identity.ts";
+import { plainText } from "../../src/core/rendered.ts";
+import type { Rendered } from "../../src/core/tree.ts";
 import { LIMITS } from "./limits.ts";
-import { clean } from "./normalise.ts";
 import { destination, guestQuery } from "./place.ts";
 import { STOP } from "./presses.ts";
 
@@ -32,8 +34,8 @@ export class Showing {
   /** Runs once the turn is over, until the message is taken away; it is late when that should have happened. */
   waiting: Timer | undefined;
   isLate = false;
-  #wanted = "";
-  #shown = "";
+  #wanted = plainText("");
+  #shown = plainText("");
   #shownAt = 0;
   #typedAt = -Infinity;
 
@@ -41,18 +43,18 @@ export class Showing {
     this.to = to;
   }
 
-  /** As it would be shown. */
-  get text(): string {
+  /** What is to be shown, as far as it goes into one message. */
+  get wanted(): Rendered {
     return this.#wanted;
   }
 
-  /** All of the answer so far. Markdown is shown as it stands there: only `reply` can read it. */
-  want(markdown: string): void {
-    this.#wanted = beginning(clean(markdown).trim());
+  /** All of the answer so far. */
+  want(answer: Rendered): void {
+    this.#wanted = beginning(answer);
   }
 
-  shown(text: string, now: number): void {
-    this.#shown = text;
+  shown(answer: Rendered, now: number): void {
+    this.#shown = answer;
     this.#shownAt = now;
   }
 
@@ -63,10 +65,11 @@ export class Showing {
   /** What is to be shown now, if anything. */
   next(now: number): "text" | "typing" | undefined {
     const isDraft = this.way === "draft";
-    const isNew = this.#wanted !== this.#shown || (isDraft && now - this.#shownAt >= KEEP_MS);
-    if (this.way !== "none" && this.#wanted !== "" && isNew) return "text";
+    const isNew =
+      !isDeepStrictEqual(this.#wanted, this.#shown) || (isDraft && now - this.#shownAt >= KEEP_MS);
+    if (this.way !== "none" && this.#wanted.text !== "" && isNew) return "text";
     // A draft says by itself that it goes on.
-    if (isDraft && this.#shown !== "") return undefined;
+    if (isDraft && this.#shown.text !== "") return undefined;
     return now - this.#typedAt >= TYPING_MS ? "typing" : undefined;
   }
 }
@@ -87,7 +90,11 @@ export function isGroup({ chat }: ChatAddress): boolean {
 }
 
 /** What is beyond the length of a message is shown with the answer. */
-function beginning(text: string): string {
+function beginning({ text, marks }: Rendered): Rendered {
   const cut = text.slice(0, LIMITS.textLength);
-  return /[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut;
+  const shown = (/[\ud800-\udbff]$/.test(cut) ? cut.slice(0, -1) : cut).trimEnd();
+  const within = marks
+    .filter(({ offset }) => offset < shown.length)
+    .map((mark) => ({ ...mark, length: Math.min(mark.length, shown.length - mark.offset) }));
+  return { text: shown, marks: within };
 }

@@ -167,8 +167,16 @@ export type Attempt = { readonly number: number; readonly form?: string };
 
 export type Progress =
   | { readonly kind: "typing" }
-  /** All of the answer so far, as Markdown; `live` is how the operator wants it shown there. */
-  | { readonly kind: "draft"; readonly text: string; readonly live?: Live }
+  /**
+   * All of the answer so far, as Markdown, and as a tree for channels that render it (absent where it has no markup);
+   * `live` is how the operator wants it shown there.
+   */
+  | {
+      readonly kind: "draft";
+      readonly text: string;
+      readonly tree?: () => MarkdownTree;
+      readonly live?: Live;
+    }
   /** The turn has ended: nothing more is shown of it, and what was shown goes once its answer stands there. */
   | { readonly kind: "over" };
 

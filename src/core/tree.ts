@@ -40,7 +40,12 @@ export type InlineNode =
  * What a channel makes of a tree: text and marks over it, offsets and lengths in UTF-16 units. Outer marks come first.
  * A channel whose text is markup (the web chat: HTML) gives no marks. `reply` splits it; the channel sends it as it is.
  */
-export type Rendered = { readonly text: string; readonly marks: readonly Mark[] };
+export type Rendered = {
+  readonly text: string;
+  readonly marks: readonly Mark[];
+  /** The same in a richer form of the channel's own, JSON, where it has one. Only of a piece that is the whole. */
+  readonly rich?: unknown;
+};
 
 export type Mark = {
   /** The platform's own word: "bold", "pre", "text_link". */

@@ -2,7 +2,7 @@ import type { AgentAnswer, AgentDefinition } from "../core/agent.ts";
 import type { Channel, PieceBody } from "../core/channel.ts";
 import type { ChatId } from "../core/identity.ts";
 import { type Planned, withChoices } from "./choices.ts";
-import { draftOf } from "./draft.ts";
+import { type Draft, draftOf } from "./draft.ts";
 import { type PlanFor, planReply, planWords } from "./plan.ts";
 
 export type AnsweringParts = Omit<PlanFor, "channel" | "roots" | "net"> & {
@@ -20,7 +20,7 @@ export type Answering = {
   ): Promise<Planned>;
   words(channel: Channel, text: string): readonly PieceBody[];
   /** What is shown of an answer that is still being written. */
-  draft(markdown: string): string;
+  draft(markdown: string): Draft;
 };
 
 export function answering({ outputs, ...parts }: AnsweringParts): Answering {

@@ -1,5 +1,6 @@
 import { isMediaPath } from "./media-refs.ts";
-import { codeIn } from "./tree.ts";
+import type { MarkdownTree } from "../core/tree.ts";
+import { codeIn, parseMarkdown } from "./tree.ts";
 
 // An image of Markdown, whole or as far as it has come; brackets in its words and in its address may be two deep.
 const LABEL = String.raw`(?:[^[\]\\]|\\[^]|\[(?:[^[\]]|\[[^[\]]*\])*\])*`;
@@ -16,11 +17,19 @@ const LINK_END = /^\](?:\((?:[^()]|\([^()]*\)?)*\)?)?/;
 const HALF_DEFINITION =
   /(?:^|\n)[ \t>]*\[[^[\]\n]{1,200}\]:\s*(?:<[^<>\n]*|\S+\s+(?:"[^"\n]*|'[^'\n]*|\([^()\n]*))$/;
 
+/** What is shown of an answer that is still being written; the tree is made when it is asked for. */
+export type Draft = { readonly text: string; readonly tree: () => MarkdownTree };
+
+export function draftOf(markdown: string): Draft {
+  const text = withoutMedia(markdown);
+  return { text, tree: () => parseMarkdown(text) };
+}
+
 /**
- * An answer that is still being written, as it is shown meanwhile: without the media that it refers to, which come with
+ * Without the media that it refers to, which come with
  * the answer, and without a reference of which only half is there. Code and pictures of the net stay.
  */
-export function draftOf(markdown: string): string {
+function withoutMedia(markdown: string): string {
   if (!markdown.includes("![") && !markdown.includes("]:")) return markdown;
   const masked = mask(markdown, codeIn(markdown));
   let shown = "";

@@ -147,7 +147,10 @@ class Pieces {
 
 function asText(tree: MarkdownTree, channel: PlanChannel): readonly PieceBody[] {
   const { limits, render } = channel;
-  const rendered = limits.markup ? renderParts(tree, limits.textLength, render) : [render(tree)];
+  const whole = render(tree);
+  // A richer form cannot be cut, as markup cannot.
+  const cutsTree = limits.markup || whole.rich !== undefined;
+  const rendered = cutsTree ? renderParts(tree, limits.textLength, render) : [whole];
   return rendered.flatMap((part) => splitText(part, channel));
 }
 

@@ -8,6 +8,9 @@ const TYPING_MS = 4_000;
 /** Between two signs: often enough to look alive, seldom enough to cost nothing. A channel may take longer for one. */
 const PAUSE_MS = 120;
 
+/** What is shown of an answer that is being written; the tree is made when it is asked for. */
+export type Draft = Pick<Extract<Progress, { readonly kind: "draft" }>, "text" | "tree">;
+
 /** How the operator wants answers shown that are being written: in this chat, else in this connection. */
 export function liveIn(rules: ChannelRules | undefined, chat: string): Live | "off" | undefined {
   // "constructor" is a property of every object.
@@ -21,7 +24,7 @@ export class Life {
   readonly #to: ChatAddress;
   readonly #live: Live | undefined;
   readonly #clock: Clock;
-  readonly #draftOf: (text: string) => string;
+  readonly #draftOf: (text: string) => Draft;
   #timer: Timer | undefined;
   #draft: string | undefined;
   /** When the next sign may be given. */
@@ -37,7 +40,7 @@ export class Life {
       readonly clock: Clock;
     },
     /** What is shown of a text that is still being written. */
-    draftOf: (text: string) => string,
+    draftOf: (text: string) => Draft,
   ) {
     this.#channel = by.channel;
     this.#to = by.to;
@@ -82,11 +85,11 @@ export class Life {
     if (this.#ended) return;
     this.#timer?.cancel();
     this.#timer = this.#clock.after(ms, () => {
-      const text = this.#draft === undefined ? "" : this.#draftOf(this.#draft);
+      const draft = this.#draft === undefined ? undefined : this.#draftOf(this.#draft);
       this.#draft = undefined;
-      if (text.trim() === "") return this.#show({ kind: "typing" });
+      if (!draft || draft.text.trim() === "") return this.#show({ kind: "typing" });
       const live = this.#live === undefined ? {} : { live: this.#live };
-      this.#show({ kind: "draft", text, ...live });
+      this.#show({ kind: "draft", ...draft, ...live });
     });
   }
 }

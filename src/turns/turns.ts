@@ -12,7 +12,7 @@ import { insist } from "../store/insist.ts";
 import { abandonTurn, type ClaimedTurn, claimTurn, commitTurn, renewHold } from "../store/turns.ts";
 import { contentOf, unusableIn } from "./content.ts";
 import { correctedRows, Corrections } from "./corrections.ts";
-import { Life } from "./life.ts";
+import { type Draft, Life } from "./life.ts";
 import { inPlace, piecesOf } from "./planned.ts";
 
 /** A hold ends by itself after this, unless it is renewed. */
@@ -29,7 +29,7 @@ export type Pieces = {
   ): Promise<{ readonly bodies: readonly PieceBody[]; readonly labels?: readonly string[] }>;
   words(channel: Channel, text: string): readonly PieceBody[];
   /** What is shown of an answer that is still being written. */
-  draft(markdown: string): string;
+  draft(markdown: string): Draft;
 };
 
 export type TurnParts = {

@@ -12,7 +12,7 @@ import { type AnswerSettings, type PlanFor, planReply, planWords, splitText } fr
 import { renderParts } from "../../src/reply/split-tree.ts";
 import { parseMarkdown } from "../../src/reply/tree.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
-import { render } from "../../channels/telegram/render.ts";
+import { render, renderRich } from "../../channels/telegram/render.ts";
 import { render as renderHtml } from "../../channels/web/render.ts";
 import { htmlText } from "../support/html.ts";
 import { type LoggedLine, memoryLog } from "../support/channel-host.ts";
@@ -27,6 +27,7 @@ async function setUp(
   limits: Partial<ChannelLimits> = {},
   answers: Partial<AnswerSettings> = {},
   net: PlanFor["net"] = {},
+  renderer = render,
 ) {
   const folder = await mkdtemp(join(tmpdir(), "perch-plan-"));
   folders.push(folder);
@@ -48,7 +49,7 @@ async function setUp(
   const blobs = new FileBlobs(join(folder, "blobs"));
   const plan = (markdown: string): Promise<readonly PieceBody[]> =>
     planReply(markdown, {
-      channel: { limits: all, render },
+      channel: { limits: all, render: renderer },
       roots: { outputs },
       answers: { mediaHosts: [], ...answers },
       blobs,
@@ -317,6 +318,23 @@ describe("what a channel says beside its text in a form of its own", () => {
   it("is kept where nothing is cut", () => {
     const whole = { text: "one two", marks: [], rich };
     expect(splitText(whole, { limits, render })).toEqual([{ kind: "text", rendered: whole }]);
+  });
+
+  it("stands beside each part of what is too long for one message", async () => {
+    const table = (from: number): string =>
+      [
+        "| n | word |",
+        "| --- | --- |",
+        ...Array.from({ length: 120 }, (_, n) => `| ${from + n} | kingfisher |`),
+      ].join("\n");
+    const { plan } = await setUp({ textLength: 4_000 }, {}, {}, renderRich);
+    const bodies = await plan(`${table(1)}\n\nAnd:\n\n${table(200)}`);
+    const texts = bodies.flatMap((body) => (body.kind === "text" ? [body.rendered] : []));
+    expect(texts.length).toBeGreaterThan(1);
+    for (const rendered of texts) {
+      expect(rendered.text.length).toBeLessThanOrEqual(4_000);
+      expect(JSON.stringify(rendered.rich)).toContain("kingfisher");
+    }
   });
 
   it("is left out where it would be said twice", () => {

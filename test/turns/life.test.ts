@@ -30,7 +30,10 @@ function setUp({ takesMs = 0, live }: { readonly takesMs?: number; readonly live
       await pause(clock, takesMs);
     },
   } satisfies Partial<Channel> as unknown as Channel; // all that a life asks of it
-  const life = new Life({ channel, to: TO, live, clock }, (text) => text.replace("![](a.png)", ""));
+  const life = new Life({ channel, to: TO, live, clock }, (text) => ({
+    text: text.replace("![](a.png)", ""),
+    tree: () => ({ blocks: [] }),
+  }));
   return { clock, life, signs, given };
 }
 
@@ -102,7 +105,12 @@ describe("signs of life", () => {
     life.begin();
     life.draft("one");
     await clock.advance(1_000);
-    expect(given[1]).toEqual({ kind: "draft", text: "one", ...(live === undefined ? {} : { live }) });
+    expect(given[1]).toEqual({
+      kind: "draft",
+      text: "one",
+      tree: expect.any(Function),
+      ...(live === undefined ? {} : { live }),
+    });
   });
 });
 

@@ -96,6 +96,25 @@ describe("a draft", () => {
     expect(bot.emulator.drafts.map((draft) => draft.text)).toEqual(["a".repeat(3_999)]);
   });
 
+  it("is shown as it reads, cut with what marks it", async () => {
+    const bot = await setUp();
+    const long = "a".repeat(4_010);
+    const tree = {
+      blocks: [
+        { type: "heading", level: 2, inline: [{ type: "text", text: "Birds" }] },
+        { type: "paragraph", inline: [{ type: "code", text: long }] },
+      ],
+    } as const;
+    bot.show({ kind: "draft", text: `## Birds\n\n\`${long}\``, tree: () => tree });
+    await until(() => bot.emulator.drafts.length === 1);
+    const [draft] = bot.emulator.drafts;
+    expect(draft?.text).toBe(`Birds\n\n${"a".repeat(3_993)}`);
+    expect(draft?.entities).toEqual([
+      { type: "bold", offset: 0, length: 5 },
+      { type: "code", offset: 7, length: 3_993 },
+    ]);
+  });
+
   it.each(["", "  \n"])("of %j is a sign of life alone", async (words) => {
     const bot = await setUp();
     bot.draft(words);
