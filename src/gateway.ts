@@ -2,18 +2,20 @@ import { setMaxListeners } from "node:events";
 import { join } from "node:path";
 import type { AgentRunner } from "./core/agent.ts";
 import type { Channel, CommandWords } from "./core/channel.ts";
-import { type Clock, pause, type Timer } from "./core/clock.ts";
+import { closeChannel } from "./core/close-channel.ts";
+import { type Clock, type Timer } from "./core/clock.ts";
 import type { Dispatcher } from "./core/dispatcher.ts";
 import { asError } from "./core/errors.ts";
 import type { InboundEvent } from "./core/events.ts";
 import type { ChannelId, ChatId } from "./core/identity.ts";
 import type { Log } from "./core/log.ts";
-import type { Rules } from "./core/rules.ts";
+import type { ChannelRules, Rules } from "./core/rules.ts";
 import type { Language } from "./core/sentences.ts";
 import { inProcess } from "./dispatch/in-process.ts";
 import { contextFor } from "./intake/admit.ts";
 import { AttachmentLanes, type AttachmentParts, fetchAttachment } from "./intake/attachments.ts";
 import { commandWords } from "./intake/command-words.ts";
+import { rulesByEachId } from "./intake/moves.ts";
 import { Intake } from "./intake/intake.ts";
 import type { MediaLimits } from "./media/limits.ts";
 import type { Programs } from "./media/programs.ts";
@@ -33,8 +35,6 @@ const SWEEP_MS = 30_000;
 const DAY_MS = 24 * 3_600_000;
 /** What is done is kept this long for `perch why` and to recognise repeats, then forgotten. */
 const KEEP_MS = 30 * DAY_MS;
-/** A connection that has not closed by then is left behind. */
-const CLOSE_MS = 5_000;
 const DELIVERIES_AT_ONCE = 64;
 
 export type GatewayParts = {
@@ -134,7 +134,7 @@ export class Gateway {
         log,
         signal: cutOff,
       }),
-      live: (to) => liveIn(this.#rules.channels.get(to.channel), to.chat),
+      live: async (to) => liveIn(await this.#rulesIn(to.channel, to.chat), to.chat),
       folder: (chat) => parts.workspaces.folderOf(chat),
       cutOff,
     });
@@ -193,6 +193,12 @@ export class Gateway {
     this.#intake.use(rules);
   }
 
+  /** What holds in a chat, also where the operator knows it by an earlier id. */
+  async #rulesIn(channel: ChannelId, chat: string): Promise<ChannelRules | undefined> {
+    const here = { trx: this.#parts.database.db, rules: this.#rules, channel };
+    return (await rulesByEachId(here, chat)).channels.get(channel);
+  }
+
   /** Commits what a platform handed over. When it throws, the platform must keep it. */
   async accept(channel: ChannelId, events: readonly InboundEvent[]): Promise<ReadonlyMap<string, string>> {
     try {
@@ -227,7 +233,7 @@ export class Gateway {
       agent: (name) => this.#rules.agents.get(name),
       senses: (agent) => runner.senses(agent),
       names: (id) => this.#rules.channels.get(id)?.names ?? [],
-      context: (id, place) => contextFor({ place }, this.#rules.channels.get(id)),
+      context: async (id, place) => contextFor({ place }, await this.#rulesIn(id, place.chat)),
       lanes: this.#lanes,
       limits: media,
       closing: this.#closing.signal,
@@ -325,21 +331,6 @@ export class Gateway {
     await Promise.all([...this.#channels.values()].map((channel) => closeChannel(channel, this.#parts)));
     this.#channels.clear();
   }
-}
-
-/** Never rejects and always ends, whatever the channel does: a stop and a changed configuration wait for it. */
-export async function closeChannel(
-  channel: Channel,
-  { clock, log }: { readonly clock: Clock; readonly log: Log },
-): Promise<void> {
-  const ended = new AbortController();
-  void channel
-    .close()
-    .catch((err: unknown) => log.error({ err }, "a connection failed while it was closed"))
-    .finally(() => ended.abort());
-  await pause(clock, CLOSE_MS, ended.signal);
-  if (!ended.signal.aborted)
-    log.error({}, `a connection did not close within ${CLOSE_MS / 1_000} s and is left behind`);
 }
 
 function toChat(key: string): ChatId {

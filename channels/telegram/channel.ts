@@ -49,6 +49,8 @@ export async function openTelegram(settings: TelegramSettings, host: ChannelHost
   const sightings = new Sightings();
   const previews = new Previews({ api, host, pace, sightings, closing });
   const live = new Live({ api, host, pace, previews, closing });
+  // Before anything comes in: what an earlier process left belongs to no turn of this one.
+  await previews.removeLeft();
   let registering: Promise<void> | undefined;
   const taking = receive({
     settings,
@@ -65,12 +67,10 @@ export async function openTelegram(settings: TelegramSettings, host: ChannelHost
     closing,
     known(me) {
       identity.is(me);
-      registering ??= registerCommands({ api, host, closing });
+      registering ??= registerCommands({ api, bot: me.id, host, closing });
     },
     over: live,
   });
-  await previews.removeLeft();
-
   const files = {
     api,
     line: sending,

@@ -10,6 +10,8 @@ import { failureOf, wordsOf } from "./failures.ts";
 
 export type CommandParts = {
   readonly api: Api["raw"];
+  /** The bot's own id: another one under the same connection has no list yet. */
+  readonly bot: number;
   readonly host: Pick<ChannelHost, "clock" | "commands" | "log" | "state">;
   readonly closing: AbortSignal;
 };
@@ -63,10 +65,12 @@ function listFor(
 }
 
 async function register(list: List, parts: CommandParts): Promise<void> {
-  const { host, api, closing } = parts;
+  const { host, api, bot, closing } = parts;
   const { scope, code } = list;
   const key = `commands/${scope}/${code}`;
-  const hash = createHash("sha256").update(JSON.stringify(list.commands)).digest("hex");
+  const hash = createHash("sha256")
+    .update(JSON.stringify([bot, list.commands]))
+    .digest("hex");
   const stored = await storedHash(key, parts);
   if (stored === hash || (stored === undefined && list.commands.length === 0)) return;
   let { commands } = list;

@@ -47,7 +47,7 @@ export type AttachmentParts = {
   /** What people of a connection call the agent aloud. */
   readonly names: (id: ChannelId) => readonly string[];
   /** How many messages that are not for the agent are kept where one was sent. */
-  readonly context: (id: ChannelId, place: Place) => number;
+  readonly context: (id: ChannelId, place: Place) => Promise<number>;
   readonly lanes: AttachmentLanes;
   readonly log: Log;
   readonly closing: AbortSignal;
@@ -102,8 +102,9 @@ async function fetchNow(
       taken = await once();
     }
     const named = task.listening && (await isCalledIn(taken.blocks, by.names(task.channel), by.blobs));
-    const context = by.context(task.channel, task.place);
-    const heard = task.listening ? { named, context, now: by.clock.now() } : undefined;
+    const heard = task.listening
+      ? { named, context: await by.context(task.channel, task.place), now: by.clock.now() }
+      : undefined;
     const kept = task.listening && !named ? taken : await withPaths(taken);
     const further = await insist(() => finishAttachment(by.database, id, kept, heard), by);
     by.log.debug(

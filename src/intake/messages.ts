@@ -100,7 +100,10 @@ async function insert(
     key: event.id,
     type: event.type,
     payload,
-    payloadHash: createHash("sha256").update(payload).digest("hex"),
+    // Whom an item of an album is meant for may be known from the others that were handed over with it.
+    payloadHash: createHash("sha256")
+      .update(JSON.stringify({ ...event, addressed: undefined }))
+      .digest("hex"),
     contentHash: event.type === "message" ? contentHash(event.content) : "",
     sender: event.from.id,
     ref: event.type === "message" ? event.ref : "",

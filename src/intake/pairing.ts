@@ -1,4 +1,5 @@
 import type { Choice } from "../core/channel.ts";
+import type { ChannelId } from "../core/identity.ts";
 import { say } from "../core/sentences.ts";
 import { inQuotes, oneLine } from "../core/words.ts";
 import { privateChatOf } from "../store/chats.ts";
@@ -14,7 +15,7 @@ import {
   pairingOf,
   pendingPairings,
 } from "../store/pairing.ts";
-import { grant, grantedOwners } from "../store/people.ts";
+import { grant, grantedOwners, grantOf } from "../store/people.ts";
 import { insertPieces } from "../store/pieces.ts";
 import { type About, answer, rulesFor } from "./about.ts";
 
@@ -67,7 +68,7 @@ export async function decide(about: About, person: string, decision: "allow" | "
   return true;
 }
 
-/** `/pair`: lets in whoever was given the code, in whatever connection; without one it tells how many wait. */
+/** `/pair`: lets in whoever was given the code, also in another connection; without one it tells how many wait. */
 export async function pair(about: About, code: string | undefined): Promise<void> {
   const { trx, channel, event, now } = about;
   const typist = { channel, person: event.from.id, now };
@@ -79,12 +80,23 @@ export async function pair(about: About, code: string | undefined): Promise<void
   if (barred !== undefined)
     return await answer(about, "pair.barred", { minutes: Math.ceil((barred - now) / 60_000) });
   const pairing = await pairingOf(trx, code, now);
-  if (!pairing || !(await endPairing(trx, pairing, now))) {
+  if (!pairing || !(await decidesIn(about, pairing.channel)) || !(await endPairing(trx, pairing, now))) {
     await noteWrongCode(trx, typist);
     return await answer(about, "pair.unknown");
   }
   await welcome(about, pairing);
   return await answer(about, "pair.done", { channel: pairing.channel });
+}
+
+/**
+ * Whether an owner of this connection decides about strangers of that one: whom the operator has named does everywhere,
+ * who became one by a start link only where they are one. Else a friend with a bot of their own could let themselves in.
+ */
+async function decidesIn({ trx, rules, channel, event }: About, other: ChannelId): Promise<boolean> {
+  const person = event.from.id;
+  if (other === channel || [channel, other].some((id) => rules.channels.get(id)?.owner === person))
+    return true;
+  return (await grantOf(trx, other, person))?.role === "owner";
 }
 
 async function welcome(

@@ -11,5 +11,5 @@ export function randomCode(): string {
 
 /** Whether it can be such a code. What comes back as one may be any text; for one with a NUL PostgreSQL does not even look. */
 export function isCode(text: string): boolean {
-  return text.length === LENGTH && [...text].every((letter) => LETTERS.includes(letter));
+  return text.length === LENGTH && Array.from(text).every((letter) => LETTERS.includes(letter));
 }

@@ -6,4 +6,4 @@ export const isOpenMessage = sql<boolean>`state in ('waiting', 'claimed')`;
 export const isAside = sql<boolean>`state = 'aside'`;
 export const isOpenPiece = sql<boolean>`state in ('planned', 'sending', 'parked')`;
 export const isOpenAttachment = sql<boolean>`state = 'waiting'`;
-export const isUnknownPiece = sql<boolean>`state = 'unknown'`;
+export const isPieceInDoubt = sql<boolean>`state = 'unknown' and body != ''`;

@@ -5,7 +5,7 @@ import { addressOf } from "./chats.ts";
 import { ANSWER_WITHIN_MS, choiceKey, insertQuestion } from "./choices.ts";
 import type { Database } from "./database.ts";
 import type { PieceRow, PieceState } from "./fact-tables.ts";
-import { isOpenPiece, isUnknownPiece } from "./open-rows.ts";
+import { isOpenPiece, isPieceInDoubt } from "./open-rows.ts";
 import { insertSent } from "./sent.ts";
 import type { Queries } from "./tables.ts";
 
@@ -130,8 +130,7 @@ export async function piecesInDoubt(database: Database, chat: ChatId): Promise<r
     .selectFrom("piece")
     .selectAll()
     .where("chat_id", "=", chat)
-    .where(isUnknownPiece)
-    .where("body", "!=", "")
+    .where(isPieceInDoubt)
     .orderBy("id")
     .limit(MOST_IN_DOUBT)
     .execute();

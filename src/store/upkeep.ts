@@ -2,7 +2,7 @@ import type { ChatId } from "../core/identity.ts";
 import { pruneQuestions } from "./choices.ts";
 import type { Database } from "./database.ts";
 import { beforeClaim, withTrace } from "./inbox.ts";
-import { isAside, isOpenAttachment, isOpenMessage, isOpenPiece, isUnknownPiece } from "./open-rows.ts";
+import { isAside, isOpenAttachment, isOpenMessage, isOpenPiece, isPieceInDoubt } from "./open-rows.ts";
 import { prunePairing } from "./pairing.ts";
 
 /** What a process that died left behind. */
@@ -85,8 +85,7 @@ export async function openWork(database: Database): Promise<OpenWork> {
   const doubts = await db
     .selectFrom("piece")
     .select((eb) => ["chat_id", eb.fn.min("not_before").as("at")])
-    .where(isUnknownPiece)
-    .where("body", "!=", "")
+    .where(isPieceInDoubt)
     .groupBy("chat_id")
     .execute();
   return {

@@ -43,7 +43,7 @@ export type TurnParts = {
   readonly agent: (name: string) => AgentDefinition | undefined;
   readonly pieces: Pieces;
   /** How an answer is shown there while it is written; absent where the channel decides. */
-  readonly live: (to: ChatAddress) => Live | "off" | undefined;
+  readonly live: (to: ChatAddress) => Promise<Live | "off" | undefined>;
   /** The folder of a chat, absolute. */
   readonly folder: (chat: ChatId) => string;
   /** Aborts when the grace of a shutdown is over. */
@@ -169,11 +169,11 @@ export class Turns {
   ): Promise<AgentAnswer> {
     const { clock, runner, pieces } = this.#parts;
     const { turnSeconds } = agent.limits;
+    const live = await this.#parts.live(turn.to);
     const tooLong = clock.after(turnSeconds * 1_000, () =>
       controller.abort(new GatewayError("turn.timed_out", `the turn took longer than ${turnSeconds} s`)),
     );
     const renewal = this.#keepHold(turn, controller);
-    const live = this.#parts.live(turn.to);
     const shown = live === "off" ? undefined : live;
     const life = new Life({ channel, to: turn.to, live: shown, clock }, (text) => pieces.draft(text));
     try {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { allGrants } from "../../src/store/people.ts";
+import { allGrants, grant } from "../../src/store/people.ts";
 import { prune } from "../../src/store/upkeep.ts";
 import { onSqlite } from "../support/database.ts";
 import { type Taking, takingIn } from "./set-up.ts";
@@ -129,7 +129,7 @@ describe("the owner", () => {
 });
 
 describe("/pair", () => {
-  it("lets in whoever was given the code, typed by an owner of any connection, once", async () => {
+  it("lets in whoever was given the code, typed by an owner whom the operator has named anywhere, once", async () => {
     const taking = takingIn(await open());
     taking.rules({ toy: { strangers: "pair" }, page: { owner: "you" } });
     await taking.say("eve", "hello");
@@ -146,6 +146,24 @@ describe("/pair", () => {
     ]);
     await taking.say("eve", "hello again");
     expect((await taking.fates()).at(-1)).toBe("waiting");
+  });
+
+  it("lets nobody in elsewhere by an owner whom a start link has made one, unless they own that as well", async () => {
+    const taking = takingIn(await open());
+    taking.rules({ toy: { strangers: "pair" }, club: {} });
+    const own = (channel: string) =>
+      grant(taking.database.db, { channel, person: "olga", role: "owner", grantedBy: "start link", at: 0 });
+    await own("club");
+    await taking.say("olga", "hello");
+    const [code = ""] = await codesOf(taking, "olga");
+    await taking.say("olga", `/pair ${code}`, { channel: "club" });
+    expect((await taking.planned()).at(-1)?.text).toBe("Nobody was given this code within the last hour.");
+    expect(await granted(taking)).toEqual(["club olga owner, by start link"]);
+    await taking.say("eve", "hello");
+    const [others = ""] = await codesOf(taking, "eve");
+    await own("toy");
+    await taking.say("olga", `/pair ${others}`, { channel: "club" });
+    expect((await taking.planned()).at(-1)?.text).toBe("They are let in, in toy.");
   });
 
   it("is for the owner alone, and takes no code that has expired", async () => {

@@ -5,6 +5,7 @@ import { memoryState } from "../../support/channel-host.ts";
 import { type ManualClock, manualClock } from "../../support/clock.ts";
 import { startTelegram, type TelegramEmulator } from "../../support/telegram/emulator.ts";
 import type { Fault } from "../../support/telegram/faults.ts";
+import { random } from "../../reply/documents.ts";
 import { type Edge, relay } from "./edges.ts";
 import { type Receiving, startReceiving } from "./receiving.ts";
 
@@ -32,15 +33,6 @@ const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
   for (const cleanup of cleanups.splice(0).toReversed()) await cleanup();
 });
-
-/** The same numbers from 0 to 1 for the same seed. */
-function random(seed: number): () => number {
-  let state = seed;
-  return () => {
-    state = (Math.imul(state, 1_664_525) + 1_013_904_223) >>> 0;
-    return state / 2 ** 32;
-  };
-}
 
 /** A bot that is stopped and started, polls or has a webhook, on a bad line, while others use its token too. */
 class World {
