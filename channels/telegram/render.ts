@@ -1,5 +1,4 @@
 import { eastAsianWidth } from "get-east-asian-width";
-import type { InputRichBlock } from "grammy/types";
 import { type Dialect, renderMarks } from "../../src/core/render-marks.ts";
 import type { MarkdownTree, Rendered } from "../../src/core/tree.ts";
 import { acceptableLink } from "./links.ts";

@@ -4,7 +4,7 @@ import { trimAsides } from "../store/asides.ts";
 import { insertAttachments } from "../store/attachments.ts";
 import { currentThread } from "../store/chats.ts";
 import {
-  hasOpenAlbum,
+  hasAlbum,
   insertEvent,
   isInIntent,
   latestIntent,
@@ -67,7 +67,7 @@ async function followUp(about: About<MessageEvent | StopEvent>, decision: Decisi
  * words that do, and in what is spoken they are heard later. And the agent may be told of the rest.
  */
 export async function decisionOn(about: About<MessageEvent | StopEvent>): Promise<Decision> {
-  const { trx, chat, event, granted } = about;
+  const { trx, channel, chat, event, granted, now } = about;
   const rules = rulesFor(about);
   const verdict = admit(event, rules, granted);
   if (verdict.kind !== "refused" || event.type !== "message" || event.addressed) return verdict;
@@ -75,7 +75,8 @@ export async function decisionOn(about: About<MessageEvent | StopEvent>): Promis
   if (ifAddressed.kind === "turn") {
     if (isCalledBy(event, rules?.names ?? [])) return { ...ifAddressed, by: "name" };
     if (event.albumId !== undefined) {
-      const follows = await hasOpenAlbum(trx, chat, event.from.id, event.albumId);
+      const of = { channel, sender: event.from.id, album: event.albumId, now };
+      const follows = await hasAlbum(trx, chat, of);
       if (follows) return { ...ifAddressed, by: "album" };
     } else {
       const hears = about.rules.agents.get(ifAddressed.agent)?.transcriber !== undefined;

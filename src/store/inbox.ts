@@ -120,22 +120,24 @@ export async function latestIntent(
   return row && { intent: row.intent, firstAt: row.firstAt, dueAt: row.dueAt, album: row.ofAlbum };
 }
 
-/** Whether an item of this sender's album waits for its turn. */
-export async function hasOpenAlbum(
+/** Items of an album arrive within seconds of each other, and have been seen to take eleven. */
+const ALBUM_FOR_MS = 60_000;
+
+/** Whether an item of this sender's album was for us: it waits for its turn, has it, or had it just now. */
+export async function hasAlbum(
   trx: Queries,
   chat: ChatId,
-  sender: string,
-  album: string,
+  of: { readonly channel: ChannelId; readonly sender: string; readonly album: string; readonly now: number },
 ): Promise<boolean> {
   const item = await trx
     .selectFrom("inbox")
     .select("id")
+    .where("channel", "=", of.channel)
+    .where("sender", "=", of.sender)
+    .where("received_at", ">", of.now - ALBUM_FOR_MS)
     .where("chat_id", "=", chat)
-    .where(isOpenMessage)
-    .where("state", "=", "waiting")
-    .where("turn_id", "=", 0)
-    .where("sender", "=", sender)
-    .where("album", "=", album)
+    .where("album", "=", of.album)
+    .where("intent", ">", 0)
     .limit(1)
     .executeTakeFirst();
   return item !== undefined;

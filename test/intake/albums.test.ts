@@ -44,3 +44,12 @@ it("an album that came at once is known when its pictures are handed over again 
   await at.hand(BARE);
   expect(await intents(at)).toEqual(["54 waiting in 1", "55 waiting in 1"]);
 });
+
+it("a picture that comes when the turn of its album has begun is a turn of its own", async () => {
+  const at = await setUp();
+  await at.hand(NAMED);
+  await at.database.db.updateTable("inbox").set({ state: "consumed", payload: "", turn_id: 7 }).execute();
+  await at.clock.advance(11_000);
+  await at.hand(BARE);
+  expect(await intents(at)).toEqual(["54 consumed in 1", "55 waiting in 2"]);
+});

@@ -14,7 +14,7 @@ import type { Database } from "../../src/store/database.ts";
 import { answerBefore, isNewestTurn, rowsOf, windowOf, withdrawFollowing } from "../../src/store/edits.ts";
 import {
   countWaiting,
-  hasOpenAlbum,
+  hasAlbum,
   insertEvent,
   isInIntent,
   latestIntent,
@@ -496,7 +496,7 @@ describe("what is open on SQLite", () => {
     await parkChat(seen, chat, "closed");
     await unparkChat(db, chat);
     await countWaiting(db, chat);
-    await hasOpenAlbum(db, chat, "ada", "album");
+    await hasAlbum(db, chat, { channel: "toy", sender: "ada", album: "album", now: NOW });
     await isInIntent(db, chat, { intent: 1, ref: "1" });
     await latestIntent(db, { chat, sender: "ada", agent: "helper", thread: "1/helper/1", album: "a" });
     await finishAttachment(seen, 1, { blocks: [], outcome: "seen" });
@@ -518,7 +518,9 @@ describe("what is open on SQLite", () => {
     for (const { sql, parameters } of queries) {
       const plan = CompiledQuery.raw(`explain query plan ${sql}`, [...parameters]);
       const { rows } = await database.db.executeQuery<{ readonly detail: string }>(plan);
-      scans.push(...rows.map((row) => row.detail).filter((detail) => /^SCAN (?!.*_(?:open|doubt))/.test(detail)));
+      scans.push(
+        ...rows.map((row) => row.detail).filter((detail) => /^SCAN (?!.*_(?:open|doubt))/.test(detail)),
+      );
     }
     expect(queries.length).toBeGreaterThan(10);
     expect(scans).toEqual([]);

@@ -79,6 +79,8 @@ export const channels: Migration = {
     // An edit, a deletion and a reply name a message by what the platform calls it.
     await schema.createIndex("inbox_ref").on("inbox").columns(["chat_id", "ref"]).execute();
     await sql`create index inbox_aside on inbox (chat_id, id) where state = 'aside'`.execute(trx);
-    await sql`create index piece_doubt on piece (chat_id, id) where state = 'unknown' and body != ''`.execute(trx);
+    await sql`create index piece_doubt on piece (chat_id, id) where state = 'unknown' and body != ''`.execute(
+      trx,
+    );
   },
 };
