@@ -38,6 +38,7 @@ describe("an agent's file", () => {
         "model: ollama:llama3:8b",
         "baseUrl: http://127.0.0.1:11434",
         "assets: ../pictures",
+        "choices: true",
         "graph: ./graph.js",
         "limits: { messages: 5 }",
         "---",
@@ -59,6 +60,7 @@ describe("an agent's file", () => {
         graph: join(there.folder, "config/agents/graph.js"),
         assets: join(there.folder, "config/pictures"),
         files: true,
+        choices: true,
         limits: { messages: 5, characters: 102_400, mediaTurns: 3, turnSeconds: 90 },
       },
     ]);
