@@ -3,7 +3,7 @@ import type { ChatAddress } from "../../src/core/identity.ts";
 import { formsOf } from "./forms.ts";
 import { captionParameters, richParameters, textParameters } from "./piece-parameters.ts";
 import { guestQuery } from "./place.ts";
-import { type Edit, idsBetween, probe, type ProbeParts } from "./probe.ts";
+import { type Edit, editsOursAlone, idsBetween, probe, type ProbeParts } from "./probe.ts";
 import type { RichChats } from "./rich-chats.ts";
 
 export type FindParts = ProbeParts & {
@@ -36,6 +36,7 @@ export async function find(
   const replaced = forms.has("new") ? undefined : piece.replaces;
   const ids = replaced === undefined ? between(known) : [Number(replaced)];
   if (!ids) return { kind: "unknown" };
+  if (replaced === undefined && !(await editsOursAlone(to, parts, signal))) return { kind: "unknown" };
   const candidates = await parts.withoutPreviews(to, ids, signal);
   const { api, linkPreviews, rich } = parts;
   const asking =
@@ -88,10 +89,13 @@ function found(ids: readonly number[]): { readonly kind: "found"; readonly ids: 
 /** The ids between those before and those after, where both are known and few lie between. */
 function between({ before, after }: KnownAround): readonly number[] | undefined {
   // Of none, the greatest and the smallest are infinite.
-  return idsBetween(
-    Math.max(...before.filter(isId).map(Number)),
-    Math.min(...after.filter(isId).map(Number)),
-  );
+  const low = Math.max(...before.filter(isId).map(Number));
+  // What came later can be about an older message: a pressed button has the id of its question.
+  const later = after
+    .filter(isId)
+    .map(Number)
+    .filter((id) => id > low);
+  return idsBetween(low, Math.min(...later));
 }
 
 function isId(id: PlatformId): boolean {

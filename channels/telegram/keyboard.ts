@@ -1,5 +1,6 @@
 import type { InlineKeyboardMarkup } from "grammy/types";
 import type { Choice } from "../../src/core/channel.ts";
+import { shortened } from "../../src/core/words.ts";
 import { clean } from "./normalise.ts";
 
 /** UTF-16 units of a label; what is longer no phone shows in a line. */
@@ -30,12 +31,6 @@ export function listOf(choices: readonly Choice[]): string {
   return choices.map(({ label }) => `\n• ${labelOf(label)}`).join("");
 }
 
-const graphemes = new Intl.Segmenter("und", { granularity: "grapheme" });
-
 function labelOf(label: string): string {
-  const line = clean(label).replaceAll(/\s+/g, " ").trim();
-  if (line.length <= LABEL_LENGTH) return line;
-  // Segmenting takes more than its share of time; what is cut away is not looked at.
-  const cut = graphemes.segment(line.slice(0, 2 * LABEL_LENGTH)).containing(LABEL_LENGTH - 1);
-  return `${line.slice(0, cut?.index ?? 0)}…`;
+  return shortened(clean(label).replaceAll(/\s+/g, " ").trim(), LABEL_LENGTH);
 }

@@ -1,6 +1,6 @@
 import { pause } from "../../src/core/clock.ts";
 import type { ChannelId } from "../../src/core/identity.ts";
-import { idsBetween, probe, type ProbeParts } from "./probe.ts";
+import { editsOursAlone, idsBetween, probe, type ProbeParts } from "./probe.ts";
 import { rowOf } from "./sightings.ts";
 
 const FIRST_WAIT_MS = 1_000;
@@ -82,6 +82,8 @@ export class LostPreviews {
     const { api, channel, clock, pace } = this.#parts;
     const to = { channel, chat: lost.chat };
     const reply_markup = stopKeyboard(lost.button);
+    // Better half an answer that stays than a button on somebody else's post.
+    if (!(await editsOursAlone(to, this.#parts, signal))) return undefined;
     for (const id of ids) {
       if (id <= lost.after || lost.others.has(id)) continue;
       // What people wait for goes first.

@@ -30,8 +30,9 @@ export class Pace {
   readonly #random: () => number;
   /** The one that was used last stands last. */
   readonly #chats = new Map<string, Lane>();
-  readonly #everywhere = new Bucket(EVERYWHERE);
+  #everywhere = new Bucket(EVERYWHERE);
   #blockedUntil = 0;
+  #latest = -Infinity;
   /** Those of the last second, one for each chat. */
   #blocks: readonly { readonly chat: string; readonly at: number; readonly until: number }[] = [];
 
@@ -46,7 +47,7 @@ export class Pace {
    * other, which they keep for 2 s.
    */
   readyAt({ chat }: ChatAddress): number {
-    const now = this.#clock.now();
+    const now = this.#now();
     const lane = this.#lane(chat, now);
     const ready = Math.max(lane.bucket.readyAt(1), lane.blockedUntil, this.#blockedUntil);
     if (ready > now) return ready;
@@ -56,7 +57,7 @@ export class Pace {
 
   /** Messages go to the chat now, or what shows life, which counts as one. */
   took({ chat }: ChatAddress, messages = 1): void {
-    const now = this.#clock.now();
+    const now = this.#now();
     const lane = this.#lane(chat, now);
     lane.bucket.take(messages, now);
     // The turn was counted when it was given.
@@ -66,7 +67,7 @@ export class Pace {
 
   /** From when on (epoch ms) there is room for what shows life, beside messages that have a turn there. */
   spareAt({ chat }: ChatAddress): number {
-    const now = this.#clock.now();
+    const now = this.#now();
     const lane = this.#lane(chat, now);
     return Math.max(
       lane.turn === undefined ? 0 : lane.turn + TURN_MS,
@@ -79,7 +80,7 @@ export class Pace {
 
   /** Telegram asked to wait so long before anything goes to the chat again. */
   blocked({ chat }: ChatAddress, waitMs: number): void {
-    const now = this.#clock.now();
+    const now = this.#now();
     const lane = this.#lane(chat, now);
     const until = now + waitMs + Math.floor(this.#random() * JITTER_MS);
     lane.blockedUntil = Math.max(lane.blockedUntil, until);
@@ -89,6 +90,19 @@ export class Pace {
     // The shortest of them: a chat that has to wait for hours does not hold the others.
     const shortest = Math.min(...this.#blocks.map((block) => block.until));
     this.#blockedUntil = Math.max(this.#blockedUntil, shortest);
+  }
+
+  /** A clock that was set back would hold chats for as long: what was counted by the old one is forgotten. */
+  #now(): number {
+    const now = this.#clock.now();
+    if (now < this.#latest) {
+      this.#chats.clear();
+      this.#everywhere = new Bucket(EVERYWHERE);
+      this.#blockedUntil = 0;
+      this.#blocks = [];
+    }
+    this.#latest = now;
+    return now;
   }
 
   #lane(chat: string, now: number): Lane {

@@ -2,6 +2,8 @@ import type { InboundEvent } from "../../src/core/events.ts";
 
 /** Supergroups and channels count their messages each for itself; their numbers are below this. */
 const OWN_COUNT = -1_000_000_000_000;
+/** The row of all private chats and basic groups. */
+export const OF_ACCOUNT = "account";
 const MOST_REMEMBERED = 1_000;
 
 /**
@@ -34,5 +36,5 @@ export class Sightings {
 /** The row that a chat's messages are numbered in; none for those of business accounts and of guests. */
 export function rowOf(chat: string): string | undefined {
   if (!/^-?\d+$/.test(chat)) return undefined;
-  return Number(chat) < OWN_COUNT ? chat : "account";
+  return Number(chat) < OWN_COUNT ? chat : OF_ACCOUNT;
 }

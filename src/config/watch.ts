@@ -127,10 +127,19 @@ export function changedChannels(before: Config, after: Config): ChannelChanges {
     changed: [...now].flatMap(([id, channel]) => {
       const was = old.get(id);
       const same =
-        was === undefined || (was.kind === channel.kind && isDeepStrictEqual(was.settings, channel.settings));
+        was === undefined ||
+        (was.kind === channel.kind &&
+          isDeepStrictEqual(was.settings, channel.settings) &&
+          isDeepStrictEqual(commandsOf(before, id), commandsOf(after, id)));
       return same ? [] : [id];
     }),
   };
+}
+
+/** What a platform is told of the rules when a connection is opened: which commands people can give. */
+function commandsOf({ rules }: Config, id: ChannelId): unknown {
+  const of = rules.channels.get(id);
+  return [of?.commands, of?.strangers === "pair"];
 }
 
 function connected(config: Config): ReadonlyMap<ChannelId, ChannelConfig> {

@@ -24,3 +24,13 @@ export function inQuotes(name: string): string {
 export function oneLine(words: string): string {
   return words.replaceAll(/[\s[\]［］【】〔〕\p{Cc}\p{Bidi_Control}]+/gu, " ").trim();
 }
+
+const graphemes = new Intl.Segmenter("und", { granularity: "grapheme" });
+
+/** A line of at most so many UTF-16 units, cut between two letters. */
+export function shortened(line: string, length: number): string {
+  if (line.length <= length) return line;
+  // Segmenting takes more than its share of time; what is cut away is not looked at.
+  const cut = graphemes.segment(line.slice(0, 2 * length)).containing(length - 1);
+  return `${line.slice(0, cut?.index ?? 0).trimEnd()}…`;
+}

@@ -21,18 +21,17 @@ export async function takeChoice(about: About<ChoiceEvent>): Promise<string | un
   }
   const asked = await choiceOf(trx, event.key);
   const refusal = await refusalOf(about, asked);
-  if (!asked || refusal) return await refuse(about, refusal ?? EXPIRED);
-  if (!(await answerQuestion(trx, asked.question, now))) return await refuse(about, USED);
-  if (asked.means !== "say") {
-    if (!(await decide(about, asked.subject, asked.means))) return await refuse(about, EXPIRED);
-    await record(about, {
-      chat,
-      sender: event.from.id,
-      why: "",
-      trace: { step: "choice", means: asked.means },
-    });
+  if (!asked || (refusal && refusal !== EXPIRED)) return await refuse(about, refusal ?? UNKNOWN);
+  if (!(await answerQuestion(trx, asked.question, now))) return await refuse(about, refusal ?? USED);
+  if (refusal || (asked.means !== "say" && !(await decide(about, asked.subject, asked.means)))) {
+    await showOutcome(about, asked, say("choice.expired"));
+    return await refuse(about, EXPIRED);
   }
-  await showOutcome(about, asked);
+  if (asked.means !== "say") {
+    const trace = { step: "choice", means: asked.means };
+    await record(about, { chat, sender: event.from.id, why: "", trace });
+  }
+  await showOutcome(about, asked, `✓ ${asked.label.slice(0, LABEL_LENGTH).toWellFormed()}`);
   if (asked.means === "say") await sayFor(about, asked.label);
   return undefined;
 }
@@ -40,7 +39,8 @@ export async function takeChoice(about: About<ChoiceEvent>): Promise<string | un
 /** Why a press leads to nothing: for the trace, and for whoever pressed. */
 type Refusal = { readonly why: string; readonly notice: Notice };
 
-const EXPIRED = because("choice.expired", "the button is not known, or not any more");
+const UNKNOWN = because("choice.expired", "the button is not known, or not any more");
+const EXPIRED = because("choice.expired", "the question has expired");
 const NOT_YOURS = because("choice.not_yours", "the button is not for whoever pressed it");
 const USED = because("choice.used", "the question was answered already");
 
@@ -54,8 +54,9 @@ async function refusalOf(
 ): Promise<Refusal | undefined> {
   const { event, chat, granted, now } = about;
   const rules = rulesFor(about);
-  if (!asked || !rules || asked.expiresAt <= now) return EXPIRED;
+  if (!asked || !rules) return UNKNOWN;
   if (asked.chat !== chat || (asked.person !== "" && asked.person !== event.from.id)) return NOT_YOURS;
+  if (asked.expiresAt <= now) return EXPIRED;
   if (asked.means !== "say") return standingOf(event, rules, granted) === "owner" ? undefined : NOT_YOURS;
   // Without what stands on the button: the agent has written that, and it is no command of a person's.
   const verdict = admit(said(event, ""), rules, granted);
@@ -93,10 +94,14 @@ function said({ id, ref = "", place, from, sentAt }: ChoiceEvent, text: string):
   };
 }
 
-/** The question without its buttons and with what was chosen, in the place of the one that was pressed. */
-async function showOutcome(about: About<ChoiceEvent>, { rendered, label }: AskedChoice): Promise<void> {
+/** The question without its buttons and with what came of it, in the place of the one that was pressed. */
+async function showOutcome(
+  about: About<ChoiceEvent>,
+  { rendered }: AskedChoice,
+  words: string,
+): Promise<void> {
   const { trx, channel, chat, event, now, after, effects } = about;
-  const [outcome] = about.words(channel, `— ✓ ${label.slice(0, LABEL_LENGTH).toWellFormed()}`);
+  const [outcome] = about.words(channel, `— ${words}`);
   if (event.ref === undefined || outcome?.kind !== "text") return;
   const question = JSON.parse(rendered) as Rendered; // written by insertQuestion
   const body = { kind: "text", rendered: join([question, outcome.rendered], " ") } as const;

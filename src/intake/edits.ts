@@ -32,6 +32,9 @@ export async function takeEdit(about: About<EditEvent>): Promise<void> {
   const may = admit(withoutContent(event), rulesFor(about), granted);
   if (may.kind === "refused") return await refuse(about, may.why);
   const rows = await rowsOf(trx, chat, event.ref);
+  // Some platforms pass on what anybody claims to edit.
+  const said = rows.find(({ type }) => type === "message");
+  if (said && said.sender !== event.from.id) return await refuse(about, "its message is another's");
   if (rows[0]?.contentHash === contentHash(event.content)) {
     await isNew(about, { step: "nothing that can be seen has changed", of: rows[0].id });
     return;

@@ -18,11 +18,11 @@ export function isCalledBy(
   names: readonly string[],
 ): boolean {
   if (forward || names.length === 0) return false;
-  return content.some((part) => part.type === "text" && isNamed(part.text.replaceAll(CODE, " "), names));
+  return content.some((part) => part.type === "text" && isNamed(part.text.replaceAll(NOT_SAID, " "), names));
 }
 
-/** Markdown's, up to the end of the text where a fence is never closed. */
-const CODE = /```[^]*?(?:```|$)|`[^`\n]*`/g;
+/** Markdown's code, up to the end of the text where a fence is never closed, and lines that are quoted. */
+const NOT_SAID = /(?<!`)(`{3,})[^]*?(?:\1|(?![^]))|(?<!`)(`+)(?!`)[^\n]*?(?<!`)\2(?!`)|^[ \t]*>.*/gm;
 
 /** Whether one of the names is called in what was heard in a medium. */
 export async function isCalledIn(

@@ -1,7 +1,8 @@
 import type { PieceBody } from "../core/channel.ts";
 import { join } from "../core/rendered.ts";
 import { say } from "../core/sentences.ts";
-import { OUTCOME_LENGTH } from "../store/choices.ts";
+import { shortened } from "../core/words.ts";
+import { LABEL_LENGTH, OUTCOME_LENGTH } from "../store/choices.ts";
 import { lengthIn, planWords, type PlanChannel, splitText } from "./plan.ts";
 
 /** An answer in pieces, and what can be pressed below its last text. */
@@ -47,21 +48,13 @@ function withList(
   return fits ? [...bodies.slice(0, -1), { kind: "text", rendered }] : [...bodies, ...list];
 }
 
-/** UTF-16 units of a label; what is longer no phone shows in a line. */
-const LABEL_LENGTH = 64;
 // Control characters, and what turns text around or ends a line.
 const UNSHOWN = /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u202a-\u202e\u2066-\u2069\s]+/gu;
-const graphemes = new Intl.Segmenter("und", { granularity: "grapheme" });
+/** Labels of nothing else would be refused, and with them all the others. */
+const SEEN = /[^\s\p{Default_Ignorable_Code_Point}\u2800\ufffc]/u;
 
 /** Each once, in one line, as far as a button shows it. */
 function labelsOf(offered: readonly string[]): readonly string[] {
-  const labels = offered.map((label) => shortened(label.replaceAll(UNSHOWN, " ").trim()));
-  return [...new Set(labels)].filter((label) => label !== "");
-}
-
-function shortened(label: string): string {
-  if (label.length <= LABEL_LENGTH) return label;
-  // Segmenting takes more than its share of time; what is cut away is not looked at.
-  const cut = graphemes.segment(label.slice(0, 2 * LABEL_LENGTH)).containing(LABEL_LENGTH - 1);
-  return `${label.slice(0, cut?.index ?? 0).trimEnd()}…`;
+  const labels = offered.map((label) => shortened(label.replaceAll(UNSHOWN, " ").trim(), LABEL_LENGTH));
+  return [...new Set(labels)].filter((label) => SEEN.test(label));
 }

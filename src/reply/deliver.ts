@@ -54,7 +54,7 @@ export function deliver(by: {
   const writing = { clock, log, closing: by.cutOff };
   const forms = new FormsTried();
   const unknowns = reconcile(by);
-  const begunAt = clock.now();
+  const startedAt = clock.now();
 
   async function run(chat: ChatId): Promise<number | undefined> {
     for (let inDoubt = true; ;) {
@@ -70,7 +70,7 @@ export function deliver(by: {
       if (!channel) return undefined; // its connection is off; opening it wakes the chat
       const now = clock.now();
       const isLost = piece.state === "sending";
-      const notBefore = Math.max(piece.notBefore, isLost && channel.find ? begunAt + SETTLING_MS : 0);
+      const notBefore = Math.max(piece.notBefore, isLost && channel.find ? startedAt + SETTLING_MS : 0);
       // A piece of the future says that the clock was set back, which is no reason to wait.
       if (notBefore > now && piece.createdAt <= now) return notBefore;
       let at: number | undefined;

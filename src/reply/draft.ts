@@ -26,8 +26,8 @@ export function draftOf(markdown: string): Draft {
 }
 
 /**
- * Without the media that it refers to, which come with
- * the answer, and without a reference of which only half is there. Code and pictures of the net stay.
+ * Without the media that it refers to, which come with the answer, and without a reference of which only half is there.
+ * Code and pictures of the net stay.
  */
 function withoutMedia(markdown: string): string {
   if (!markdown.includes("![") && !markdown.includes("]:")) return markdown;

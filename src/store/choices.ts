@@ -8,7 +8,7 @@ import type { Queries } from "./tables.ts";
 /** How long a question of the agent's can be answered by its buttons. */
 export const ANSWER_WITHIN_MS = 24 * 3_600_000;
 
-/** How many UTF-16 units of a label are shown again once it was chosen. */
+/** UTF-16 units of a label, also where it is shown again once it was chosen; what is longer no phone shows in a line. */
 export const LABEL_LENGTH = 64;
 /** How many a question's text must leave free of a message for that: " — ✓ " and the label. */
 export const OUTCOME_LENGTH = LABEL_LENGTH + 5;

@@ -1,9 +1,9 @@
-import { PostgresAdapter } from "kysely";
 import type { PlatformId } from "../core/channel.ts";
 import type { InboundEvent } from "../core/events.ts";
 import type { ChatId, ThreadId } from "../core/identity.ts";
 import type { Database } from "./database.ts";
 import type { InboxState, TurnState } from "./fact-tables.ts";
+import { keepStill } from "./holds.ts";
 import { type OpenIntent, type TraceStep, withTrace } from "./inbox.ts";
 import { isAside, isOpenMessage } from "./open-rows.ts";
 import type { Queries } from "./tables.ts";
@@ -32,9 +32,7 @@ export type KeptRow = {
  */
 export async function rowsOf(trx: Queries, chat: ChatId, ref: string): Promise<readonly KeptRow[]> {
   if (ref === "") return []; // what nobody can name
-  // SQLite has one writer at a time.
-  if (trx.getExecutor().adapter instanceof PostgresAdapter)
-    await trx.selectFrom("chat").select("id").where("id", "=", chat).forUpdate().execute();
+  await keepStill(trx, chat);
   return await trx
     .selectFrom("inbox")
     .leftJoin("turn", "turn.id", "inbox.turn_id")

@@ -1,7 +1,7 @@
 import { PostgresAdapter, type Transaction } from "kysely";
 import { GatewayError } from "../core/errors.ts";
-import type { Hold } from "../core/identity.ts";
-import type { Tables } from "./tables.ts";
+import type { ChatId, Hold } from "../core/identity.ts";
+import type { Queries, Tables } from "./tables.ts";
 
 /**
  * The first thing in the transaction of every commit of a turn.
@@ -23,4 +23,13 @@ export async function assertHeld(trx: Transaction<Tables>, hold: Hold): Promise<
       `chat ${hold.chat} is held by another worker now; nothing was written`,
     );
   }
+}
+
+/**
+ * Until the transaction ends, no turn of the chat begins or ends, and nobody else does this. SQLite has one writer at a time
+ * anyway.
+ */
+export async function keepStill(trx: Queries, chat: ChatId): Promise<void> {
+  if (trx.getExecutor().adapter instanceof PostgresAdapter)
+    await trx.selectFrom("chat").select("id").where("id", "=", chat).forUpdate().execute();
 }

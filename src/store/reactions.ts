@@ -1,5 +1,6 @@
 import type { ReactionEvent } from "../core/events.ts";
 import type { ChannelId, ChatId, ThreadId } from "../core/identity.ts";
+import { keepStill } from "./holds.ts";
 import { type Known, withTrace } from "./inbox.ts";
 import { isAside, isOpenMessage } from "./open-rows.ts";
 import type { Queries } from "./tables.ts";
@@ -54,11 +55,12 @@ export async function ownMessage(
   return { chat, topic, turn, agent, thread, sentAt, newest: later === undefined };
 }
 
-/** What somebody thinks of a message of ours and no agent has been told of yet. */
+/** What somebody thinks of a message of ours and no agent has been told of yet, nor is until the transaction ends. */
 export async function pendingReaction(
   trx: Queries,
   of: { readonly chat: ChatId; readonly ref: string; readonly sender: string },
 ): Promise<{ readonly id: number; readonly event: Known<ReactionEvent> } | undefined> {
+  await keepStill(trx, of.chat);
   const rows = trx
     .selectFrom("inbox")
     .select(["id", "payload"])

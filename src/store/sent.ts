@@ -3,7 +3,10 @@ import type { ChatAddress, ChatId } from "../core/identity.ts";
 import type { Database } from "./database.ts";
 import type { Queries } from "./tables.ts";
 
-/** Writes down where a piece stands. A message that was put in the place of an older one keeps that one's time. */
+/**
+ * Writes down where a piece stands. A message that was put in the place of an older one keeps that one's time; and where it
+ * only shows what was pressed below it, it is still what the agent has said.
+ */
 export async function insertSent(
   trx: Queries,
   piece: number,
@@ -26,12 +29,20 @@ export async function insertSent(
       }));
     })
     .onConflict((conflict) =>
-      conflict.columns(["channel", "chat", "ref"]).doUpdateSet((eb) => ({
-        piece_id: eb.ref("excluded.piece_id"),
-      })),
+      conflict
+        .columns(["channel", "chat", "ref"])
+        .doUpdateSet((eb) => ({ piece_id: eb.ref("excluded.piece_id") }))
+        .where((eb) =>
+          eb.exists(
+            eb.selectFrom("piece").select("id").where("id", "=", piece).where("turn_id", "!=", OF_OURS),
+          ),
+        ),
     )
     .execute();
 }
+
+/** In the place of a turn: what Perch itself says. */
+const OF_OURS = 0;
 
 /** What lies further away than so many messages is no help to whoever looks between two of them. */
 const MOST_KNOWN = 50;

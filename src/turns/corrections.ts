@@ -9,7 +9,8 @@ import { correctionWords } from "./asides.ts";
  */
 export class Corrections {
   readonly #turn: ClaimedTurn;
-  #waiting: CorrectionWords[] = [];
+  /** By the row of the message, the last of each: whoever edits on and on has said one thing. */
+  readonly #waiting = new Map<number, CorrectionWords>();
 
   constructor(turn: ClaimedTurn) {
     this.#turn = turn;
@@ -20,11 +21,14 @@ export class Corrections {
     const message = this.#turn.messages.find(({ id }) => id === correction.about);
     if (!message) return;
     const text = correctionWords(correction, message.speaker);
-    this.#waiting.push({ id: `${PREFIX}${correction.id}`, text });
+    this.#waiting.delete(message.id);
+    this.#waiting.set(message.id, { id: `${PREFIX}${correction.id}`, text });
   }
 
   take(): readonly CorrectionWords[] {
-    return this.#waiting.splice(0);
+    const taken = [...this.#waiting.values()];
+    this.#waiting.clear();
+    return taken;
   }
 }
 

@@ -37,9 +37,14 @@ export async function inPlace(
   return replaces === undefined ? pieces : [{ ...piece, replaces }];
 }
 
-/** Who may press what is offered. */
+/**
+ * Who may press what is offered: whoever is answered. Who speaks for a whole group presses as a person, and nobody knows as
+ * which: there it is everybody who may talk.
+ */
 function askedBy(turn: ClaimedTurn): string {
-  return turn.messages.at(-1)?.event.from.id ?? "";
+  const last = turn.messages.at(-1)?.event;
+  const isGroup = last?.place.kind === "group" && last.from.id === last.place.chat;
+  return last === undefined || isGroup ? "" : last.from.id;
 }
 
 /** In a group an answer names the message it answers; between two people it goes without saying. */

@@ -156,6 +156,18 @@ describe("changedChannels", () => {
       { added: [], removed: [], changed: [] },
     ],
     [
+      "commands, which the platform lists",
+      base + bot,
+      base + bot.replace("owner: '1'", "owner: '1', commands: { weather: Rain or sun }"),
+      { added: [], removed: [], changed: ["bot"] },
+    ],
+    [
+      "who may be let in, which makes a command",
+      base + bot,
+      base + bot.replace("owner: '1'", "owner: '1', strangers: pair"),
+      { added: [], removed: [], changed: ["bot"] },
+    ],
+    [
       "a channel going off",
       base + bot,
       base + bot.replace("${T}", "${NONE}"),

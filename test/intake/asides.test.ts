@@ -217,7 +217,12 @@ describe("a name in what is written in a group", () => {
     ["a word of another kind", "perching", {}, false],
     ["a forward", "Perch said so", { forward: { from: "Tom" } }, false],
     ["code", "run `perch start`, or\n```\nperch\n```", {}, false],
+    ["code with signs of code in it", "`` a`perch `` and\n````\n```\nperch\n```\nperch\n````", {}, false],
+    ["a fence that is never closed", "```\n\nperch", {}, false],
+    ["a quote", "> Perch, what is the tide?\n> perch\nno idea", {}, false],
     ["what stands behind code", "`x` perch `y`", {}, true],
+    ["what stands behind a quote", "> what is the tide?\nperch?", {}, true],
+    ["what stands behind a sign that begins no code", "` perch", {}, true],
   ])("in %s", async (_where, content, more, called) => {
     const at = await setUp({ rules: { names: ["perch"] } });
     await say(at, "ada", content, more);

@@ -82,17 +82,21 @@ describe("a pressed button", () => {
     expect(await taking.press("ada", tea, { place: GROUP })).toBeUndefined();
   });
 
-  it("complaint 63: has expired after a day, or where nobody knows it", async () => {
+  it("complaint 63: has expired after a day, or where nobody knows it; the question shows that, once", async () => {
     const taking = takingIn(await open());
-    const [tea = ""] = await ask(taking, ["Tea"]);
+    const [tea = "", coffee = ""] = await ask(taking, ["Tea", "Coffee"]);
     expect(await taking.press("ada", "ZZZZZZZZ")).toBe("That has expired.");
     await taking.clock.advance(ANSWER_WITHIN_MS);
     expect(await taking.press("ada", tea)).toBe("That has expired.");
+    expect(await taking.press("ada", coffee)).toBe("That has expired.");
     expect(await taking.fates()).toEqual([
       "refused: the button is not known, or not any more",
-      "refused: the button is not known, or not any more",
+      "refused: the question has expired",
+      "refused: the question has expired",
     ]);
-    expect(await taking.planned()).toEqual([]);
+    expect(await taking.planned()).toEqual([
+      { to: "ada", text: "Tea or coffee? — That has expired.", replaces: "q1" },
+    ]);
   });
 
   it("is no command, whatever the agent has written on it", async () => {

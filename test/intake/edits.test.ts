@@ -203,6 +203,34 @@ describe("a message that is edited before its turn", () => {
   });
 });
 
+describe("an edit by another than who has said it", () => {
+  const bob = { from: { id: "bob", name: "Bob" } };
+
+  it("leads to nothing before the turn, during it and after it", async () => {
+    const agent = stepping();
+    const at = await setUp({ answer: agent.answer, rules: { ...STEER, ...RERUN } });
+    const message = await at.platform.say("g1", "seven", { ...GROUP, addressed: true });
+    await at.platform.edit(message, "one", bob);
+    await at.clock.advance(1_000);
+    await at.platform.edit(message, "two", bob);
+    expect(agent.step()).toEqual([]);
+    agent.finish("at seven");
+    await at.clock.advance(0);
+    await at.platform.edit(message, "three", bob);
+    await at.clock.advance(60_000);
+    expect(at.asked.map(textOf)).toEqual(["[from Ada (1)] seven"]);
+    expect((await fates(at)).slice(1)).toEqual(Array(3).fill("refused: its message is another's"));
+  });
+
+  it("makes no message for the agent of one that was for others", async () => {
+    const at = await setUp();
+    const message = await at.platform.say("g1", "lunch?", GROUP);
+    await at.platform.edit(message, "@bot what is the tide?", { ...bob, addressed: true });
+    await at.clock.advance(1_000);
+    expect(at.asked).toEqual([]);
+  });
+});
+
 describe("an edit of what is not known", () => {
   it("leads to nothing", async () => {
     const at = await setUp();
@@ -492,6 +520,20 @@ describe("a message that is edited while it is answered", () => {
     await at.platform.edit({ ...message, ref: "m99" }, "nothing to do with it");
     expect(agent.step()).toEqual(["[edited while you answer: their message now says:]\n> eight\n> please"]);
     expect(agent.step()).toEqual([]);
+  });
+
+  it("is told of to the running agent as it says at last, however often it is edited between two steps", async () => {
+    const agent = stepping();
+    const at = await setUp({ answer: agent.answer, rules: STEER });
+    const message = await at.platform.say("c1", "seven", { whole: true });
+    await at.clock.advance(0);
+    for (let edit = 1; edit <= 30; edit += 1) await at.platform.edit(message, `${edit}`);
+    expect(agent.step()).toEqual(["[edited while you answer: their message now says:]\n> 30"]);
+    await at.platform.edit(message, "31");
+    await at.platform.remove(message.place, message.ref);
+    expect(agent.step()).toEqual([
+      "[taken back while you answer: the message that you answer, or a part of it]",
+    ]);
   });
 
   it("is told of afterwards where no step has come that could", async () => {

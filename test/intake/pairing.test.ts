@@ -122,6 +122,10 @@ describe("the owner", () => {
     await taking.say("olga", `/pair ${code}`);
     await taking.database.db.deleteFrom("person").execute();
     expect(await taking.press("olga", Allow)).toBe("That has expired.");
+    expect((await taking.planned()).at(-1)).toMatchObject({
+      text: expect.stringMatching(/ — That has expired\.$/) as string,
+      replaces: "q1",
+    });
     await taking.clock.advance(HOUR_MS);
     expect(await taking.press("olga", Allow)).toBe("That has expired.");
     expect(await granted(taking)).toEqual([]);

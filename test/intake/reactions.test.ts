@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { Place } from "../../src/core/events.ts";
+import { insertPieces } from "../../src/store/pieces.ts";
 import { prune } from "../../src/store/upkeep.ts";
 import { manualClock, type ManualClock } from "../support/clock.ts";
 import { testGateway, type TestGateway, type TestGatewayOptions, textOf } from "../support/gateway.ts";
@@ -57,6 +58,21 @@ describe("a reaction to an answer", () => {
       "[reaction 👎 to an earlier answer of yours]\n[reaction 👍 🎉 to your last answer] go on",
     );
     expect(await toldNext(at)).toBe("go on");
+  });
+
+  it("is told of where the answer shows by now what was pressed below it", async () => {
+    const at = await setUp();
+    const body = { kind: "text", rendered: { text: "one — ✓ Tea", marks: [] } } as const;
+    const { chat_id: chat, channel } = await at.database.db
+      .selectFrom("address")
+      .selectAll()
+      .executeTakeFirstOrThrow();
+    const outcome = { chat, to: { channel, chat: "c1" }, turn: 0, seq: 0, body };
+    await insertPieces(at.database.db, [{ ...outcome, replaces: at.platform.refOf("one") }], at.clock.now());
+    await at.gateway.wakeAll();
+    await at.clock.advance(0);
+    await react(at, "one — ✓ Tea", { added: ["👍"] });
+    expect(await toldNext(at)).toBe("[reaction 👍 to your last answer] go on");
   });
 
   it("is not told of where it was taken back before, and as it stands at last where it was changed", async () => {

@@ -64,7 +64,7 @@ describe("what an agent offers below its answer", () => {
       ["a\nb\tc", "d\u0000\u202ee"],
       ["a b c", "d e"],
     ],
-    [[" ", "Tea"], ["Tea"]],
+    [[" ", "\u200b\u2063", "\u2800", "Tea"], ["Tea"]],
     [["\u{1f468}\u200d\u{1f469}\u200d\u{1f467}"], ["\u{1f468}\u200d\u{1f469}\u200d\u{1f467}"]],
     [[`${"x".repeat(62)}\u{1f468}\u200d\u{1f469}\u200d\u{1f467}y`], [`${"x".repeat(62)}…`]],
     [["x".repeat(64)], ["x".repeat(64)]],

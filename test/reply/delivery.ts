@@ -55,6 +55,8 @@ export async function delivery(
 
   const process = (by: Pick<Parameters<typeof deliver>[0], "database" | "cutOff">, toy: Channel): Deliver =>
     deliver({ ...by, channel: () => toy, clock, log: memoryLog(logged) });
+  /** The process that lives on from one run to the next. */
+  let alive: Deliver | undefined;
   const run = async (work: Deliver, ms: number, lane = chat): Promise<void> => {
     const until = clock.now() + ms;
     for (;;) {
@@ -78,9 +80,12 @@ export async function delivery(
       await insertPieces(database.db, pieces, clock.now());
     },
     chatIn: async (topic) => ({ chat: await chatAt({ ...place, topic }), to: { ...TO, topic } }),
-    run: (ms = 60_000, lane = chat) =>
-      run(process({ database, cutOff: new AbortController().signal }, channel), ms, lane),
+    run(ms = 60_000, lane = chat) {
+      alive ??= process({ database, cutOff: new AbortController().signal }, channel);
+      return run(alive, ms, lane);
+    },
     async runUntilKilled(step) {
+      alive = undefined;
       const cutOff = new AbortController();
       let steps = 0;
       const stepped = (): void => {

@@ -13,15 +13,32 @@ eachDatabase("a send of unknown outcome, on a platform that can be searched", (o
 
   it("that stands there is sent, and nothing is shown twice, where somebody spoke since", async () => {
     const { platform, clock, plan, run, states } = await setUp();
-    platform.outcome = (_piece, _attempt, send) => (send === 1 ? LOST : "shown");
+    await plan(text("zero"));
+    await run();
+    await clock.advance(10_000);
+    platform.outcome = (_piece, _attempt, send) => (send === 2 ? LOST : "shown");
     await plan(text("one"), text("two"));
     await run(0);
-    expect(platform.searches).toBe(0); // what was on its way is given time to arrive
     await clock.advance(1);
     await platform.say(TO.chat, "are you there?");
+    await run(2_998);
+    expect(platform.searches).toBe(0); // what was on its way is given time to arrive
     await run();
-    expect(platform.calls).toEqual(["sent one", "searched", "sent two"]);
-    expect(await states()).toEqual(["sent", "sent"]);
+    expect(platform.calls).toEqual(["sent zero", "sent one", "searched", "sent two"]);
+    expect(await states()).toEqual(["sent", "sent", "sent"]);
+  });
+
+  it("is looked for by the next process as soon as it has heard what was said meanwhile", async () => {
+    const { platform, clock, plan, run, runUntilKilled } = await setUp();
+    platform.outcome = (_piece, _attempt, send) => (send === 1 ? LOST : "shown");
+    await plan(text("one"));
+    await runUntilKilled(7);
+    await clock.advance(60_000);
+    await run(0);
+    await clock.advance(2_999);
+    await platform.say(TO.chat, "are you there?");
+    await run();
+    expect(platform.calls).toEqual(["sent one", "searched"]);
   });
 
   it("goes once more, marked, where nobody spoke; the first is found before it, and the second taken back", async () => {

@@ -177,6 +177,47 @@ describe("a text whose answer was lost", () => {
     expect(await bot.find(text("after"), known, { replaces: id, form: "new" })).toEqual({ kind: "unknown" });
   });
 
+  it("is not looked for where others' words could be edited: a channel, its direct messages, a business account", async () => {
+    const bot = await setUp();
+    const posts = bot.emulator.channel({ id: -1_001_700_000_001, title: "Tides" });
+    posts.directMessages(-1_001_700_000_002).as(MIRA).sendText("…");
+    const author = posts.author();
+    const [before, , after] = ["High at four.", "The harbour is closed.", "Low at ten."].map((words) =>
+      author.sendText(words),
+    );
+    const known = { before: [String(before!.message_id)], after: [String(after!.message_id)] };
+    for (const chat of ["-1001700000001", "-1001700000002", "business:abc:700100010"]) {
+      const to = { channel: "family", chat };
+      expect(await bot.find(text("A kingfisher."), known, { to })).toEqual({ kind: "unknown" });
+    }
+    expect(edits(bot)).toBe(0);
+  });
+
+  it("is looked for in a supergroup, and not where Telegram does not tell what the chat is", async () => {
+    const bot = await setUp();
+    const group = bot.emulator.supergroup({ id: -1_001_700_000_003, title: "Crew" });
+    const to = { channel: "family", chat: "-1001700000003" };
+    const first = group.as(MIRA).sendText("…");
+    const [id = ""] = await bot.send(text("A kingfisher."), { to });
+    const known = { before: [String(first.message_id)], after: [String(Number(id) + 1)] };
+    const fault: Fault = { kind: "refuse", code: 400, description: "Bad Request: SOMETHING_NEW" };
+    const refused = bot.emulator.fault({ method: "getChat" }, fault);
+    expect(await bot.find(text("A kingfisher."), known, { to })).toEqual({ kind: "unknown" });
+    expect([refused.hits(), edits(bot)]).toEqual([1, 0]);
+    expect(await bot.find(text("A kingfisher."), known, { to })).toEqual({ kind: "found", ids: [id] });
+  });
+
+  it("is looked for past what came later about an older message", async () => {
+    const bot = await setUp();
+    const [old, before] = [bot.knows(), bot.knows()];
+    const [id = ""] = await bot.send(text("A kingfisher."));
+    const after = [old, bot.knows()];
+    expect(await bot.find(text("A kingfisher."), { before: [before], after })).toEqual({
+      kind: "found",
+      ids: [id],
+    });
+  });
+
   it("in a guest's chat is unknown", async () => {
     const bot = await setUp();
     const to = { channel: "family", chat: "guest:-100", topic: "7" };

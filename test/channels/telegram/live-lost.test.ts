@@ -129,6 +129,23 @@ describe("a half answer whose sending was not answered", () => {
     expect(bot.emulator.shown(MIRA.id).filter((message) => "reply_markup" in message)).toEqual([]);
   });
 
+  it("is not looked for in a channel, where its button could come below another's post", async () => {
+    const bot = await setUp();
+    const to = { channel: "family", chat: "-1001700000001" };
+    const posts = bot.emulator.channel({ id: -1_001_700_000_001, title: "Tides" });
+    posts.author().sendText("High at four.");
+    await bot.send(text("I am here."), { to });
+    const placed = bot.emulator.fault({ method: "sendMessage" }, { kind: "drop", when: "before" });
+    bot.draft("A king", to);
+    await until(() => placed.hits() === 1);
+    await bot.clock.whenTimer(3_500); // its outcome is known to be unknown
+    posts.author().sendText("Low at ten.");
+    bot.show({ kind: "over" }, to);
+    await bot.send(text("A kingfisher."), { to });
+    await bot.eventually(async () => (await remembered(bot.state)) === 0);
+    expect(probes(bot)).toEqual([]);
+  });
+
   it("is not taken for the answer, nor the answer for it, when both are looked for", async () => {
     const bot = await setUp();
     const before = [await bot.says("Which bird is this?")];

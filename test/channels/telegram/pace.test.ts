@@ -132,3 +132,17 @@ describe("a wait that Telegram asks for", () => {
     expect(pace.readyAt(DAN)).toBe(clock.now());
   });
 });
+
+describe("a clock that is set back", () => {
+  it("makes nobody wait for what it showed before", () => {
+    const hour = 3_600_000;
+    let now = 9 * hour;
+    const { after } = manualClock();
+    const pace = new Pace({ now: () => now, after }, () => 0);
+    pace.took(ADA, 10);
+    for (const to of [ADA, BEN, DAN]) pace.blocked(to, 5_000);
+    now -= hour;
+    expect(pace.spareAt(ADA)).toBeLessThanOrEqual(now);
+    for (const to of [ADA, BEN, CREW]) expect(pace.readyAt(to)).toBe(now);
+  });
+});
