@@ -1,12 +1,8 @@
-import { mkdtempSync, rmSync } from "node:fs";
-import { cpus, loadavg, tmpdir } from "node:os";
 import { join } from "node:path";
 import { pause, systemClock } from "../src/core/clock.ts";
 import { median, quantile, type Row, table } from "./figures.ts";
-import { Helper } from "./helper.ts";
-import { folderBytes, type Kind, Measured, type World } from "./measured.ts";
-import type { ModelQuestions } from "./model-process.ts";
-import type { TelegramQuestions } from "./telegram-process.ts";
+import { folderBytes, type Kind, type Measured, type World } from "./measured.ts";
+import { Stage, WINDOW_MS } from "./stage.ts";
 
 const small = process.env["PERCH_BENCH"] === "small";
 const SIZE = small
@@ -15,45 +11,40 @@ const SIZE = small
 
 const CHATS = 50;
 const THINK_MS = 200;
-/** How long Perch waits for more of the same intent after a text: src/intake/gather.ts. */
-const WINDOW_MS = 300;
 /** `turns.concurrent` as it comes. */
 const TURNS_AT_ONCE = 16;
+/** Messages a second, in all chats together: channels/telegram/pace.ts. */
+const PACE = 25;
 const KINDS: readonly Kind[] = ["floor", "perch"];
 
 type Both<T> = Record<Kind, T>;
 
-const modelProcess = new Helper<ModelQuestions>(join(import.meta.dirname, "model-process.js"));
-const modelUrl = await modelProcess.ask("address");
-const folder = mkdtempSync(join(tmpdir(), "perch-bench-"));
-/** Nothing that was begun outlives the bench, however it ends. */
-const ends: (() => void)[] = [() => modelProcess.end()];
+const stage = new Stage();
 try {
   console.log(
-    `Perch and a bare grammY + createAgent + MemorySaver bot; Node ${process.version}, ${cpus().length} cores, ` +
-      `load ${loadavg()[0]?.toFixed(1)}${small ? "; the short run, whose figures are rough" : ""}\n`,
+    `Perch and a bare grammY + createAgent + MemorySaver bot; ${stage.machine()}` +
+      `${small ? "; the short run, whose figures are rough" : ""}\n`,
   );
   const starts = await measureStarts();
   const talk = await measureTalk(starts.emptyBytes);
   console.log(`${table([...starts.rows, ...talk.rows])}\n`);
   console.log(notes());
 } finally {
-  for (const end of ends) end();
-  rmSync(folder, { recursive: true, force: true });
+  stage.end();
 }
 
 /** Each kind is started in turn, a number of times; then it is left alone, and its memory is read. */
 async function measureStarts(): Promise<{ rows: readonly Row[]; emptyBytes: number }> {
   const startMs: Both<number[]> = { floor: [], perch: [] };
   const idle: Both<number[]> = { floor: [], perch: [] };
-  const worlds = { floor: await openWorld(), perch: await openWorld() };
-  const folders = { floor: join(folder, "start-floor"), perch: join(folder, "start-perch") };
+  const worlds = { floor: await stage.openWorld(CHATS), perch: await stage.openWorld(CHATS) };
+  const folders = { floor: join(stage.folder, "start-floor"), perch: join(stage.folder, "start-perch") };
   // The first start of each only makes the data folder and brings the files into the page cache.
-  for (const kind of KINDS) await (await start(kind, folders[kind], worlds[kind])).stop();
+  for (const kind of KINDS) await (await stage.start(kind, folders[kind], worlds[kind])).stop();
   const emptyBytes = folderBytes(join(folders.perch, "data"));
   for (let pair = 0; pair < SIZE.starts; pair += 1) {
     for (const kind of pair % 2 === 0 ? KINDS : KINDS.toReversed()) {
-      const bot = await start(kind, folders[kind], worlds[kind]);
+      const bot = await stage.start(kind, folders[kind], worlds[kind]);
       await pause(systemClock, SIZE.idleMs);
       startMs[kind].push(bot.startMs);
       idle[kind].push(bot.memory());
@@ -79,15 +70,15 @@ async function measureStarts(): Promise<{ rows: readonly Row[]; emptyBytes: numb
 
 /** Both run side by side and are talked to in turn, so that what else the machine does meets both. */
 async function measureTalk(emptyBytes: number): Promise<{ rows: readonly Row[] }> {
-  const worlds: Both<World> = { floor: await openWorld(), perch: await openWorld() };
+  const worlds: Both<World> = { floor: await stage.openWorld(CHATS), perch: await stage.openWorld(CHATS) };
   const bots: Both<Measured> = {
-    floor: await start("floor", join(folder, "talk-floor"), worlds.floor),
-    perch: await start("perch", join(folder, "talk-perch"), worlds.perch),
+    floor: await stage.start("floor", join(stage.folder, "talk-floor"), worlds.floor),
+    perch: await stage.start("perch", join(stage.folder, "talk-perch"), worlds.perch),
   };
   await pause(systemClock, SIZE.idleMs);
   const idle = each((kind) => bots[kind].memory());
 
-  await modelProcess.ask("think", { ms: 0 });
+  await stage.model.ask("think", { ms: 0 });
   const first = { floor: await addedMs("floor", 0), perch: await addedMs("perch", 0) };
   for (let n = 1; n < SIZE.warmUp; n += 1) {
     for (const kind of KINDS) await addedMs(kind, n);
@@ -116,7 +107,7 @@ async function measureTalk(emptyBytes: number): Promise<{ rows: readonly Row[] }
   await pause(systemClock, SIZE.idleMs);
   const after = each((kind) => bots[kind].memory());
   for (const kind of KINDS) await bots[kind].stop();
-  const data = folderBytes(join(folder, "talk-perch", "data"));
+  const data = folderBytes(join(stage.folder, "talk-perch", "data"));
 
   const count = SIZE.messages.toLocaleString("en");
   const rows: Row[] = [
@@ -151,29 +142,16 @@ async function measureTalk(emptyBytes: number): Promise<{ rows: readonly Row[] }
 
   /** One message from being handed over to the request to send its answer, without the model and the window. */
   async function addedMs(kind: Kind, n: number): Promise<number> {
-    await modelProcess.ask("took");
-    const ms = await worlds[kind].telegram.ask("say", { chat: n % CHATS });
-    const thinkingMs = await modelProcess.ask("took");
-    return ms - thinkingMs - (kind === "perch" ? WINDOW_MS : 0);
+    await stage.model.ask("took");
+    const { answerMs } = await worlds[kind].telegram.ask("say", { chat: n % CHATS });
+    const thinkingMs = await stage.model.ask("took");
+    return answerMs - thinkingMs - (kind === "perch" ? WINDOW_MS : 0);
   }
 
   async function perSecond(kind: Kind, thinkMs: number, messages: number): Promise<number> {
-    await modelProcess.ask("think", { ms: thinkMs });
+    await stage.model.ask("think", { ms: thinkMs });
     return messages / (await worlds[kind].telegram.ask("loop", { chats: CHATS, messages }));
   }
-}
-
-async function start(kind: Kind, home: string, world: World): Promise<Measured> {
-  const bot = await Measured.start(kind, home, world);
-  ends.push(() => bot.kill());
-  return bot;
-}
-
-async function openWorld(): Promise<World> {
-  const telegram = new Helper<TelegramQuestions>(join(import.meta.dirname, "telegram-process.js"));
-  ends.push(() => telegram.end());
-  const { apiRoot, token, people } = await telegram.ask("address", { chats: CHATS });
-  return { telegram, apiRoot, token, modelUrl, people };
 }
 
 function each<T>(of: (kind: Kind) => T): Both<T> {
@@ -205,6 +183,7 @@ Window: it is taken off above, but a person waits for it: ${WINDOW_MS} ms that t
   two to what was written in two messages.
 Answers: each chat writes again when it is answered. The floor handles one at a time, as grammY polls: at most
   ${1000 / THINK_MS}/s. Perch runs ${TURNS_AT_ONCE} turns at once as it comes (turns.concurrent): at most ${turns}/s; the window alone would allow ${windows}/s.
+  But it writes no faster than Telegram takes it from a bot: ${PACE}/s.
 CPU of the floor is of ${CHATS} chats and a model without delay, Perch's of the run above; both of threads of the same lengths.
 Memory after: Perch loads LangChain with the first message, so its idle is one without LangChain; the second of the two
   ratios compares what has the same things loaded.`;

@@ -7,7 +7,7 @@ export type Converter = (markdown: string) => Promise<number>;
 /** By name: loaded when asked for, so that each can be looked at alone. */
 export const CONVERTERS = {
   "Perch, for Telegram": async () => {
-    const { LIMITS } = await import("../channels/telegram/channel.ts");
+    const { LIMITS } = await import("../channels/telegram/limits.ts");
     const { render } = await import("../channels/telegram/render.ts");
     return await planned({ limits: LIMITS, render });
   },

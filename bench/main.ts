@@ -3,12 +3,20 @@ const [name = "bots"] = process.argv.slice(2);
 switch (name) {
   case "bots":
     await import("./bots.ts");
-    console.log("\n`npm run bench -- media` measures the reading of media and the rendering of answers.");
+    console.log(
+      "\n`npm run bench -- live` measures answers that are shown while they are written, `npm run bench -- media` the " +
+        "reading of media and the rendering of answers.",
+    );
+    break;
+  case "live":
+    await import("./live.ts");
     break;
   case "media":
     await import("./media.ts");
     break;
   default:
-    console.error(`There is no bench "${name}"; there are "bots", which runs without a name, and "media".`);
+    console.error(
+      `There is no bench "${name}"; there are "bots", which runs without a name, "live" and "media".`,
+    );
     process.exitCode = 2;
 }

@@ -2,11 +2,15 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, openSync, readFileSync, readdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import type { Live } from "../src/core/channel.ts";
 import type { Helper } from "./helper.ts";
 import { cpuMs, residentMb } from "./proc.ts";
 import type { TelegramQuestions } from "./telegram-process.ts";
 
 export type Kind = "floor" | "perch";
+
+/** How Perch shows an answer while it is written: `live` in perch.yaml. */
+export type Shown = Live | "off";
 
 /** What both are told, so that both do the same work. */
 export type World = {
@@ -34,11 +38,14 @@ export class Measured {
     this.#child = child;
   }
 
-  /** Resolves when the bot asks for updates for the first time. `folder` is where it runs and keeps what it keeps. */
-  static async start(kind: Kind, folder: string, world: World): Promise<Measured> {
+  /**
+   * Resolves when the bot asks for updates for the first time. `folder` is where it runs and keeps what it keeps; without
+   * `live` Perch decides.
+   */
+  static async start(kind: Kind, folder: string, world: World, live?: Shown): Promise<Measured> {
     const { telegram, apiRoot, token, modelUrl } = world;
     mkdirSync(folder, { recursive: true });
-    if (kind === "perch") writeConfig(folder, world);
+    if (kind === "perch") writeConfig(folder, world, live);
     const args =
       kind === "floor"
         ? [join(import.meta.dirname, "floor-bot.js")]
@@ -100,7 +107,7 @@ export function folderBytes(folder: string): number {
     .reduce((sum, entry) => sum + statSync(join(entry.parentPath, entry.name)).size, 0);
 }
 
-function writeConfig(folder: string, { apiRoot, modelUrl, people }: World): void {
+function writeConfig(folder: string, { apiRoot, modelUrl, people }: World, live: Shown | undefined): void {
   mkdirSync(join(folder, "agents"), { recursive: true });
   writeFileSync(
     join(folder, "perch.yaml"),
@@ -112,7 +119,7 @@ function writeConfig(folder: string, { apiRoot, modelUrl, people }: World): void
     owner: "${people[0]}"
     allow: ${JSON.stringify(people.map(String))}
     agent: helper
-data: { folder: data }
+${live === undefined ? "" : `    live: ${live}\n`}data: { folder: data }
 http: { port: 0 }
 `,
   );
