@@ -178,11 +178,12 @@ export class Live implements Required<Over> {
   }
 
   async #showText(showing: Showing): Promise<void> {
-    const { host, closing } = this.#parts;
+    const { host, pace, closing } = this.#parts;
     const { wanted, to, way } = showing;
     let failure: Failure | undefined;
     try {
       await within(host.clock, CALL_MS, closing, (signal) => this.#call(showing, wanted, signal));
+      pace.passed();
     } catch (thrown) {
       failure = failureOf(thrown);
     }

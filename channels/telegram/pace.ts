@@ -15,7 +15,7 @@ const LEFT_EVERYWHERE = 2;
 
 /** A turn that nobody took up in this time is lost. */
 const TURN_MS = 2_000;
-/** So many chats that are asked to wait within this time are told of a limit on all. */
+/** So many chats that are asked to wait within this time, and nothing taken between, are told of a limit on all. */
 const SEVERAL = 3;
 const TOGETHER_MS = 1_000;
 /** Chats that may go on at one moment must not all do it at that moment. */
@@ -90,6 +90,11 @@ export class Pace {
     // The shortest of them: a chat that has to wait for hours does not hold the others.
     const shortest = Math.min(...this.#blocks.map((block) => block.until));
     this.#blockedUntil = Math.max(this.#blockedUntil, shortest);
+  }
+
+  /** Telegram has taken something: it does not hold all chats. */
+  passed(): void {
+    this.#blocks = [];
   }
 
   /** A clock that was set back would hold chats for as long: what was counted by the old one is forgotten. */

@@ -57,7 +57,9 @@ type Tried = { readonly ids: readonly PlatformId[]; readonly movedTo?: never } |
 
 async function tried(piece: Piece, forms: Forms, parts: SendParts, signal: AbortSignal): Promise<Tried> {
   try {
-    return { ids: await call(piece, forms, parts, grammySignal(signal)) };
+    const ids = await call(piece, forms, parts, grammySignal(signal));
+    parts.pace.passed();
+    return { ids };
   } catch (thrown) {
     const failure = failureOf(thrown);
     if (failure.kind === "refused" && failure.movedTo !== undefined)

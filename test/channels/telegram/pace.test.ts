@@ -122,6 +122,15 @@ describe("a wait that Telegram asks for", () => {
     expect(pace.spareAt(DAN) - clock.now()).toBe(5_000);
   });
 
+  it("holds no others when Telegram took something between", () => {
+    const { clock, pace } = setUp();
+    pace.blocked(ADA, 5_000);
+    pace.blocked(CREW, 5_000);
+    pace.passed();
+    pace.blocked(BEN, 5_000);
+    expect(pace.readyAt(DAN)).toBe(clock.now());
+  });
+
   it("holds no others when one chat is told again and again, or three at their leisure", async () => {
     const { clock, pace } = setUp();
     pace.blocked(ADA, 5_000);
