@@ -10,6 +10,8 @@ export type FloodCounts = {
   readonly twice: readonly string[];
   /** Those whose answer stands there marked, because the first outcome stayed unknown. */
   readonly again: number;
+  /** Messages that were answered minutes later, because the outcome of a send and of its copy stayed unknown. */
+  readonly late: readonly string[];
   /** Chats whose answers are not in the order of their messages. */
   readonly disordered: readonly number[];
   /** Edits that showed a half answer when the whole one stood there already. */
@@ -21,6 +23,8 @@ export type FloodCounts = {
   readonly storm: Readonly<StormCounts>;
 };
 
+/** A wait of 40 s for a send is 5 s here. */
+const RATE = 8;
 const WORDS = 30;
 const WORD_MS = 80;
 const TOKEN = /q\d+-\d+/;
@@ -37,6 +41,7 @@ export async function floodRun(size: {
   const at = await world({
     channel: `allow: [${people.join(", ")}], chats: { ${[...editing, ...groups].join(", ")} }`,
     root: "turns: { concurrent: 50 }",
+    rate: RATE,
     says: (request) => ({ text: answerTo(JSON.stringify(request.body["messages"])), wordMs: WORD_MS }),
   });
   try {
@@ -47,14 +52,14 @@ export async function floodRun(size: {
       reset: { oneIn: 20 },
       hits: ({ method }) => /^(?:send|edit|delete)/.test(method),
     });
-    await Promise.all(chats.map((chat) => converse(at, chat, size.each)));
+    const late = (await Promise.all(chats.map((chat) => converse(at, chat, size.each)))).flat();
     const counts = storm.counts();
     storm.end();
     // What was refused or lost while it was taken away is tried again until it is gone.
     await at.telegram
       .until(() => chats.every(({ id }) => halvesIn(at, id).length === 0), "no half answer left")
       .catch(() => {});
-    return { ...countOf(at, chats, size.each), storm: counts };
+    return { ...countOf(at, chats, size.each, late), late, storm: counts };
   } finally {
     await at.close();
   }
@@ -72,25 +77,33 @@ function chatOf(at: number): Chat {
   return { kind: at % 3 === 0 ? "drafted" : "edited", id: person, person };
 }
 
-/** Says the next thing once the last was answered. */
-async function converse({ telegram }: World, { kind, id, person }: Chat, each: number): Promise<void> {
+/** As long as a person waits for an answer before they write again. */
+const PATIENCE_MS = 3 * 60_000;
+/** What they write when something was not answered in all that time: whatever is sent then clears that up. */
+const MOST_MORE = 3;
+
+/** Says the next thing once the last was answered, or patience has ended. Gives what it ended with. */
+async function converse(
+  { telegram, clock }: World,
+  { kind, id, person }: Chat,
+  each: number,
+): Promise<readonly string[]> {
+  const late: string[] = [];
   const who = { id: person, firstName: `P${person}` };
   const voice =
     kind === "group" ? telegram.supergroup({ id, title: `G${person}` }).as(who) : telegram.privateChat(who);
-  for (let n = 1; n <= each; n += 1) {
-    voice.sendText(`q${person}-${n}`);
-    await untilShown(telegram, id, (text) => text.includes(endOf(`q${person}-${n}`)));
+  const stands = (token: string): boolean =>
+    telegram.shown(id).some(({ text = "" }) => text.includes(endOf(token)));
+  for (let n = 1; n <= each + MOST_MORE; n += 1) {
+    if (n > each && late.every(stands)) break;
+    const token = `q${person}-${n}`;
+    const until = clock.now() + PATIENCE_MS;
+    voice.sendText(token);
+    const isEnough = (): boolean => stands(token) || clock.now() > until;
+    while (!isEnough()) await telegram.until(isEnough, `an answer to ${token}`).catch(() => {});
+    if (!stands(token)) late.push(token);
   }
-}
-
-/** A wait of 40 s for a send, twice over, is longer than the emulator waits for anything. */
-async function untilShown(
-  telegram: World["telegram"],
-  chat: number,
-  matches: (text: string) => boolean,
-): Promise<void> {
-  const stands = (): boolean => telegram.shown(chat).some(({ text }) => matches(text ?? ""));
-  while (!stands()) await telegram.until(stands, `an answer in ${chat}`).catch(() => {});
+  return late;
 }
 
 function answerTo(messages: string): string {
@@ -111,7 +124,12 @@ function halvesIn({ telegram }: World, chat: number): readonly Message[] {
   return telegram.shown(chat).filter(({ text = "" }) => text.includes("re q") && !isWhole(text));
 }
 
-function countOf(at: World, chats: readonly Chat[], each: number): Omit<FloodCounts, "storm"> {
+function countOf(
+  at: World,
+  chats: readonly Chat[],
+  each: number,
+  late: readonly string[],
+): Omit<FloodCounts, "storm" | "late"> {
   const { telegram } = at;
   const lost: string[] = [];
   const twice: string[] = [];
@@ -128,7 +146,10 @@ function countOf(at: World, chats: readonly Chat[], each: number): Omit<FloodCou
       if (answers.length - marked.length > 1) twice.push(token);
       if (marked.length > 0) again += 1;
     }
-    const order = whole.map(({ text = "" }) => Number(TOKEN.exec(text)?.[0].split("-")[1]));
+    const order = whole
+      .map(({ text = "" }) => TOKEN.exec(text)?.[0] ?? "")
+      .filter((token) => !late.includes(token))
+      .map((token) => Number(token.split("-")[1]));
     if (order.some((n, place) => n < (order[place - 1] ?? 0))) disordered.push(id);
     const firstWhole = new Map<string, number>();
     for (const { text = "", at: when } of telegram.sentTo(id)) {
