@@ -4,8 +4,10 @@ import { world, type World } from "./telegram-perch.ts";
 
 export type FloodCounts = {
   readonly messages: number;
-  /** Messages whose answer stands nowhere. */
+  /** Messages whose answer stands nowhere, though the outcome of a send was known. */
   readonly lost: readonly string[];
+  /** Those of which both sends broke, and more ids of others lay between than are looked through. */
+  readonly unknown: readonly string[];
   /** Messages whose answer stands there more than once, none of them marked as sent again. */
   readonly twice: readonly string[];
   /** Those whose answer stands there marked, because the first outcome stayed unknown. */
@@ -124,6 +126,13 @@ function halvesIn({ telegram }: World, chat: number): readonly Message[] {
   return telegram.shown(chat).filter(({ text = "" }) => text.includes("re q") && !isWhole(text));
 }
 
+/** How often the whole answer was sent, whatever came of it. */
+function sendsOf({ telegram }: World, token: string): number {
+  return telegram.calls.filter(
+    ({ method, parameters }) => method === "sendMessage" && String(parameters["text"]).endsWith(endOf(token)),
+  ).length;
+}
+
 function countOf(
   at: World,
   chats: readonly Chat[],
@@ -132,6 +141,7 @@ function countOf(
 ): Omit<FloodCounts, "storm" | "late"> {
   const { telegram } = at;
   const lost: string[] = [];
+  const unknown: string[] = [];
   const twice: string[] = [];
   const disordered: number[] = [];
   let again = 0;
@@ -142,7 +152,7 @@ function countOf(
     for (const token of tokens) {
       const answers = whole.filter(({ text = "" }) => text.includes(endOf(token)));
       const marked = answers.filter(({ text = "" }) => text.startsWith("("));
-      if (answers.length === 0) lost.push(token);
+      if (answers.length === 0) (sendsOf(at, token) > 1 ? unknown : lost).push(token);
       if (answers.length - marked.length > 1) twice.push(token);
       if (marked.length > 0) again += 1;
     }
@@ -164,6 +174,7 @@ function countOf(
   return {
     messages: chats.length * each,
     lost,
+    unknown,
     twice,
     again,
     disordered,
