@@ -182,6 +182,8 @@ function wasFaults(
   return [source.fault(path, `channel ${first} was called so too`, "Keep one of the two")];
 }
 
+const HOUR_MS = 3_600_000;
+
 function rulesOf(
   settings: ChannelSettings,
   defaultAgent: string,
@@ -197,6 +199,8 @@ function rulesOf(
     edits,
     reactions,
     context,
+    away,
+    pauseMinutes,
     live,
     commands,
     chats,
@@ -214,6 +218,8 @@ function rulesOf(
     edits,
     reactions,
     context,
+    away: { answerMs: away.answerHours * HOUR_MS, digestMs: away.digestHours * HOUR_MS },
+    pauseMs: pauseMinutes * 60_000,
     ...(live === undefined ? {} : { live }),
     commands,
     chats,

@@ -99,6 +99,21 @@ export const channelSchema = z.strictObject({
       "What a reaction to the agent's messages leads to: nothing, a note with the next turn, or a turn.",
     ),
   context: context.default(0),
+  away: z
+    .strictObject({
+      answerHours: z.number().min(0).max(8_760).default(24),
+      digestHours: z.number().min(0).max(8_760).default(168),
+    })
+    .prefault({})
+    .describe(
+      "What was sent so long before it arrived is no longer answered as usual, but all of a chat in one turn; and at last only kept.",
+    ),
+  pauseMinutes: z
+    .number()
+    .min(0)
+    .max(10_080)
+    .default(0)
+    .describe("How long the agent keeps still in a chat after you have written there by hand."),
   live: live.exactOptional(),
   commands: z
     .record(

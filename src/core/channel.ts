@@ -21,7 +21,14 @@ export type ChannelKind<Settings = never> = {
    * unreachable platform is a finding.
    */
   examine?(settings: Settings, by: Examination): Promise<readonly Finding[]>;
+  /** What a connection needs to be itself again on another machine, sealed where its settings hold a key. */
+  backup?(settings: Settings, host: KeepsakeHost): Promise<Uint8Array>;
+  /** @throws GatewayError "config.invalid" for bytes that are no backup of this kind, or sealed with another key. */
+  restore?(settings: Settings, host: KeepsakeHost, bytes: Uint8Array): Promise<void>;
 };
+
+/** What `backup` and `restore` are handed; the connection is not open meanwhile in this process. */
+export type KeepsakeHost = Pick<ChannelHost, "id" | "state" | "clock" | "log">;
 
 export type Examination = {
   readonly clock: Clock;
@@ -82,6 +89,13 @@ export type Channel = {
    * may be shown, so that a channel keeps its own pace; "over" does not wait for what is on its way.
    */
   progress?(to: ChatAddress, progress: Progress): Promise<void>;
+  /** The agent has taken up messages, by their `ref`s: the time to say that they were read. Never throws. */
+  taken?(to: ChatAddress, refs: readonly string[]): Promise<void>;
+  /**
+   * Links this connection with an account of the platform's while a person looks on; the last step is "linked" or "failed".
+   * One pairing at a time: a second one ends the first. Never throws; `signal` ends it without a trace.
+   */
+  pair?(how: PairingWish, signal: AbortSignal): AsyncIterable<PairingStep>;
   /** A link that sends `/start <code>` from the account of whoever opens it: how a person proves to be the owner. */
   startLink?(code: string): Promise<string>;
   /** Stops taking in; resolves when what was handed over is accepted or given back to the platform. */
@@ -198,13 +212,43 @@ export type ChannelHost = {
   /** What people can ask for with "/", for platforms that list it; in the order they should stand. */
   commands(language: Language): readonly CommandWords[];
   readonly state: ChannelState;
+  /** Opens the journal; once at a time. */
+  journal(): Journal;
   readonly blobs: BlobReader;
+  readonly studio: Studio;
   readonly http: HttpMount;
   /** The connection cannot go on by itself: said in the status, never fatal to the process. */
   failed(error: Error): void;
   /** What `failed` told is over. */
   recovered(): void;
+  /** Where the connection stands now, for the status, the page and the terminal; a channel without a standing of its own is silent. */
+  stands(state: ConnectionState): void;
 };
+
+/** With a phone number (E.164, "+15551234567") a code is given that is typed on that phone; without, a QR code. */
+export type PairingWish = { readonly phone?: string };
+
+/** `text` and `code` are secrets: whoever has them links an account of their own. `until` is in epoch ms. */
+export type PairingStep =
+  | { readonly kind: "qr"; readonly text: string; readonly until: number }
+  | { readonly kind: "code"; readonly code: string; readonly until: number }
+  /** The phone has agreed; the platform still sets things up. */
+  | { readonly kind: "agreed" }
+  | { readonly kind: "linked" }
+  /** One sentence: what happened and what to do. */
+  | { readonly kind: "failed"; readonly why: string };
+
+/** Where a connection stands that lasts, in what a person has to know. `why` is one sentence without a secret. */
+export type ConnectionState =
+  | { readonly is: "connecting" }
+  | { readonly is: "open" }
+  /** Somebody is to scan a code or type one, until then (epoch ms). */
+  | { readonly is: "pairing"; readonly until: number }
+  /** It tries again by itself then (epoch ms). */
+  | { readonly is: "waiting"; readonly until: number; readonly why: string }
+  | { readonly is: "unpaired"; readonly why: string }
+  /** It does not go on by itself. */
+  | { readonly is: "stopped"; readonly why: string };
 
 /** `name` without the "/"; `where` says in which chats it makes sense. */
 export type CommandWords = {
@@ -216,13 +260,60 @@ export type CommandWords = {
 /** Durable values of one connection. A batch is one transaction. Keys sort as UTF-8. */
 export type ChannelState = {
   get(keys: readonly string[]): Promise<ReadonlyMap<string, string>>;
-  /** `undefined` deletes. */
-  set(entries: Readonly<Record<string, string | undefined>>): Promise<void>;
+  /** `undefined` deletes. From `until` (epoch ms) on the entries may be forgotten; without it they stay. */
+  set(
+    entries: Readonly<Record<string, string | undefined>>,
+    options?: { readonly until?: number },
+  ): Promise<void>;
   /** In key order, at most `limit`, after `after`. */
   list(
     prefix: string,
     options: { after?: string; limit: number },
   ): Promise<readonly (readonly [string, string])[]>;
+  /**
+   * The right to be this connection, for `ms`; undefined while another process has it. The holder of before cannot write
+   * any more, however late it wakes.
+   */
+  lease(ms: number): Promise<Lease | undefined>;
+};
+
+export type Lease = {
+  /** One more than the holder before had. */
+  readonly epoch: number;
+  /** As `ChannelState.set`, if the lease still holds: both in one transaction. @throws GatewayError "store.hold_lost". */
+  set: ChannelState["set"];
+  /** For `ms` from now. @throws GatewayError "store.hold_lost" where somebody else has taken it. */
+  renew(ms: number): Promise<void>;
+  /** Others may have it at once. */
+  release(): Promise<void>;
+};
+
+/**
+ * A small store of this connection's own on this machine, written synchronously: for what must be on the disk before a
+ * library goes on. Keys sort as UTF-8.
+ */
+export type Journal = {
+  /** One transaction, on the disk when it returns; `undefined` deletes. @throws GatewayError "store.unavailable". */
+  write(entries: Readonly<Record<string, Uint8Array | undefined>>): void;
+  read(key: string): Uint8Array | undefined;
+  /** In key order. */
+  list(prefix: string): readonly (readonly [string, Uint8Array])[];
+  close(): void;
+};
+
+/** Makes the small pictures and curves that a platform wants beside a file. Never rejects: undefined where it cannot. */
+export type Studio = {
+  /** A JPEG of a picture or of a video's beginning, its longest side at most so many pixels; with the sides of the original. */
+  thumbnail(media: MediaBlock, side: number): Promise<Thumbnail | undefined>;
+  /** How loud a recording is, in so many steps of 0–100. */
+  waveform(media: MediaBlock, steps: number): Promise<Uint8Array | undefined>;
+};
+
+export type Thumbnail = {
+  readonly jpeg: Uint8Array;
+  /** Pixels of the original. */
+  readonly width: number;
+  readonly height: number;
 };
 
 export type BlobReader = {

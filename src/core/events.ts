@@ -12,7 +12,8 @@ export type InboundEvent =
   | ChoiceEvent
   | StopEvent
   | MembershipEvent
-  | ChatMovedEvent;
+  | ChatMovedEvent
+  | DeliveryEvent;
 
 /** Which conversation on the platform an event belongs to. */
 export type Place = {
@@ -20,9 +21,12 @@ export type Place = {
   readonly topic?: string;
   readonly kind: "private" | "group";
   readonly title?: string;
+  /** Other ids under which the operator may have written rules for this chat: a phone number. */
+  readonly also?: readonly string[];
 };
 
-export type Sender = { readonly id: string; readonly name: string };
+/** `id` stays for ever; `also` are other ids of the same person that the platform knows, for owner, allow and deny. */
+export type Sender = { readonly id: string; readonly name: string; readonly also?: readonly string[] };
 
 /** The part of an earlier message that this one answers. Untrusted, like all text of others. */
 export type Quote = {
@@ -57,6 +61,11 @@ export type MessageEvent = {
   readonly addressed: boolean;
   /** The sender's client has handed over everything that belongs to this intent: nothing is waited for. */
   readonly whole?: true;
+  /**
+   * Whoever the account belongs to wrote it by hand, on another device, to somebody else: never a turn nor a command.
+   * The agent knows it with the next turn, and keeps still there for as long as the rules say.
+   */
+  readonly own?: true;
   readonly quote?: Quote;
   readonly forward?: Forward;
   readonly albumId?: string;
@@ -130,4 +139,18 @@ export type ChatMovedEvent = {
   readonly id: string;
   readonly from: string;
   readonly to: string;
+};
+
+/** What the platform tells of a message of ours after it was accepted. Told of more than once, in any order. */
+export type DeliveryEvent = {
+  readonly type: "delivery";
+  readonly id: string;
+  /** The platform's id of the chat, as in `ChatAddress.chat`. */
+  readonly chat: string;
+  /** The id that `send` gave. */
+  readonly ref: string;
+  readonly status: "delivered" | "read" | "refused";
+  /** Of "refused": one sentence, without what the message says. */
+  readonly why?: string;
+  readonly sentAt: string;
 };

@@ -29,6 +29,10 @@ export type ChannelRules = {
   readonly reactions: "ignore" | "note" | "turn";
   /** How many messages of a group that were not for us the agent is shown when it is asked; 0 for none. */
   readonly context: number;
+  /** What becomes of messages that are old when they arrive, because we were away, in ms since they were sent. */
+  readonly away: { readonly answerMs: number; readonly digestMs: number };
+  /** How long the agent keeps still in a chat after the account's own person wrote there by hand; 0 for not at all. */
+  readonly pauseMs: number;
   /** Absent where the channel decides. */
   readonly live?: Live | "off";
   /** What people may ask the agent for by "/name", beside our own commands: name and what it is for. */

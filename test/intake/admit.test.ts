@@ -15,6 +15,8 @@ const RULES: ChannelRules = {
   edits: { running: "wait", answered: "note" },
   reactions: "note",
   context: 0,
+  away: { answerMs: 24 * 3_600_000, digestMs: 7 * 24 * 3_600_000 },
+  pauseMs: 0,
   commands: {},
   chats: {
     "-100": {

@@ -3,7 +3,14 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BlobRef } from "../../src/core/blocks.ts";
-import type { CommandWords, ChannelHost, ChannelState } from "../../src/core/channel.ts";
+import type {
+  CommandWords,
+  ChannelHost,
+  ChannelState,
+  ConnectionState,
+  Journal,
+  Studio,
+} from "../../src/core/channel.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import type { InboundEvent } from "../../src/core/events.ts";
@@ -22,6 +29,8 @@ export type TestHost = {
   /** How many failures there had been, each time `host.recovered` was called. */
   readonly recoveries: number[];
   readonly logged: LoggedLine[];
+  /** What `host.stands` was called with. */
+  readonly states: ConnectionState[];
   /** How often `accept` was called, failures included. */
   readonly accepts: () => number;
   /** From now on `accept` throws this and commits nothing; undefined mends it. */
@@ -47,6 +56,8 @@ export type TestHostOptions = {
   readonly clock?: Clock;
   /** Those of an earlier host, to open a channel again as after a restart. */
   readonly state?: ChannelState;
+  readonly journal?: Journal;
+  readonly studio?: Studio;
   readonly stateDir?: string;
   /** What pressed buttons are answered with at once. */
   readonly answers?: (events: readonly InboundEvent[]) => ReadonlyMap<string, string>;
@@ -63,6 +74,7 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
   const payloads = new Set<string>();
   const failures: Error[] = [];
   const recoveries: number[] = [];
+  const states: ConnectionState[] = [];
   const waiting = new Set<() => void>();
   let accepts = 0;
   let refusal: Error | undefined;
@@ -90,6 +102,8 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
     },
     commands: (language) => options.commands?.(language) ?? [],
     state: options.state ?? memoryState(),
+    journal: () => options.journal ?? memoryJournal(),
+    studio: options.studio ?? NO_STUDIO,
     blobs: {
       async *open(ref) {
         const bytes = blobs.get(ref);
@@ -100,6 +114,7 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
     http,
     failed: (error) => void failures.push(error),
     recovered: () => void recoveries.push(failures.length),
+    stands: (state) => void states.push(state),
   };
 
   return {
@@ -109,6 +124,7 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
     failures,
     recoveries,
     logged,
+    states,
     accepts: () => accepts,
     refuse: (error) => (refusal = error),
     beforeAccept: (call) => (before = call),
@@ -135,9 +151,44 @@ export async function testHost(options: TestHostOptions = {}): Promise<TestHost>
   };
 }
 
+/** A host without a workshop: files go without small pictures and curves. */
+export const NO_STUDIO: Studio = { thumbnail: async () => undefined, waveform: async () => undefined };
+
+export function memoryJournal(): Journal {
+  const values = new Map<string, Uint8Array>();
+  return {
+    write(entries) {
+      for (const [key, value] of Object.entries(entries))
+        if (value === undefined) values.delete(key);
+        else values.set(key, value);
+    },
+    read: (key) => values.get(key),
+    list: (prefix) =>
+      [...values].filter(([key]) => key.startsWith(prefix)).toSorted(([a], [b]) => byUtf8(a, b)),
+    close: () => {},
+  };
+}
+
+/** Expiry is left out: what may be forgotten stays. */
 export function memoryState(): ChannelState {
   const values = new Map<string, string>();
+  let epoch = 0;
   return {
+    async lease() {
+      const own = ++epoch;
+      const check = (): void => {
+        if (own !== epoch) throw new GatewayError("store.hold_lost", "another holder has the lease");
+      };
+      return {
+        epoch: own,
+        set: async (entries) => {
+          check();
+          await this.set(entries);
+        },
+        renew: async () => check(),
+        release: async () => {},
+      };
+    },
     get: async (keys) =>
       new Map(keys.flatMap((key) => (values.has(key) ? [[key, values.get(key) ?? ""]] : []))),
     async set(entries) {

@@ -16,7 +16,7 @@ import type { Programs } from "../../src/media/programs.ts";
 import { inThisProcess, type Workshop } from "../../src/media/workshop.ts";
 import { MEDIA_LIMITS } from "./media.ts";
 import { manualClock } from "./clock.ts";
-import { type LoggedLine, memoryLog } from "./channel-host.ts";
+import { type LoggedLine, memoryJournal, memoryLog, NO_STUDIO } from "./channel-host.ts";
 import { ToyPlatform, toyKind } from "./toy-channel.ts";
 
 export const AGENT: AgentDefinition = {
@@ -38,6 +38,8 @@ export const OPEN_TO_ADA: ChannelRules = {
   edits: { running: "wait", answered: "note" },
   reactions: "note",
   context: 0,
+  away: { answerMs: 24 * 3_600_000, digestMs: 7 * 24 * 3_600_000 },
+  pauseMs: 0,
   commands: {},
   chats: {},
 };
@@ -132,10 +134,13 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     accept: (events) => gateway.accept("toy", events),
     commands: (language) => gateway.commands("toy", language),
     state: channelState(database, "toy"),
+    journal: memoryJournal,
+    studio: NO_STUDIO,
     blobs,
     http: { origin: "", loopback: true, mount: () => () => {} },
     failed: () => {},
     recovered: () => {},
+    stands: () => {},
   };
   const kind = toyKind(platform, options.idempotent ? { idempotent: true } : {});
   await gateway.opened("toy", await kind.open({}, host));
