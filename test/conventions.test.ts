@@ -36,6 +36,7 @@ const HOMES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(yauzl|saxes|chardet|ogg-opus-decoder|mpg123-decoder)$/, ["src/media"]],
   [/^(kysely|better-sqlite3)$/, ["src/store"]],
   [/^(bullmq|redis)$/, ["src/dispatch"]],
+  [/^uqr$/, ["src/cli", "src/http"]],
   [/^yaml$/, ["src/config"]],
   [/^zod$/, ["src/config", "channels", "src/agent"]],
 ];

@@ -1,20 +1,27 @@
-import type { Clock } from "../core/clock.ts";
 import type { ChannelId } from "../core/identity.ts";
 import { say } from "../core/sentences.ts";
 import { durationWords } from "../core/words.ts";
 import type { Database } from "../store/database.ts";
 import { endPairing, letIn, pairingOf, pendingPairings } from "../store/pairing.ts";
-import type { CommandOptions } from "./check.ts";
 import { withData } from "./data.ts";
 import { EXIT } from "./exit.ts";
+import { isLinked, link, type LinkOptions } from "./link.ts";
 
-/** Lists who asks to be let in; with the code that somebody was given, lets them in, from their next message on. */
-export async function pair(
-  options: CommandOptions & { readonly clock: Clock },
-  words: readonly string[],
-): Promise<number> {
-  const { print } = options;
+export type PairOptions = LinkOptions & { readonly phone?: string };
+
+/**
+ * Of a connection that is linked with an account: links it. Else lists who asks to be let in; with the code that somebody
+ * was given, lets them in, from their next message on.
+ */
+export async function pair(options: PairOptions, words: readonly string[]): Promise<number> {
+  const { print, phone } = options;
   const [channel, code] = words;
+  if (phone !== undefined && !/^\+[1-9]\d{6,14}$/.test(phone)) {
+    print(`--phone ${phone} is no phone number with its country; write it as +15551234567.`);
+    return EXIT.failed;
+  }
+  if (channel !== undefined && code === undefined && (await isLinked(options, channel)))
+    return await link(options, channel, phone === undefined ? {} : { phone });
   const now = options.clock.now();
   if (code === undefined) {
     const pending = await withData(options, ({ db }) => pendingPairings(db, now));

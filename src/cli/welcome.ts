@@ -1,5 +1,6 @@
 import type { Config } from "../config/load.ts";
 import type { Connections } from "../connections.ts";
+import { standingWords } from "../core/standing.ts";
 
 /** The few lines that the terminal says at the start: what is on, what is off, and what one would set to turn it on. */
 export async function welcome(
@@ -7,6 +8,7 @@ export async function welcome(
   connections: Connections,
   origin: string,
   startLinks: (config: Config) => Promise<ReadonlyMap<string, string>>,
+  now: number,
 ): Promise<readonly string[]> {
   const links = await startLinks(config);
   const channels = [...config.channels].flatMap(([id, channel]) => {
@@ -14,6 +16,9 @@ export async function welcome(
     if (channel.off) return [`  ${name} off: set ${channel.off.set.join(", ")}`];
     const fault = connections.faults.get(id);
     if (fault !== undefined) return [`  ${name} off: ${fault}`];
+    const standing = connections.standings.get(id);
+    if (standing && standing.is !== "open" && standing.is !== "connecting")
+      return [`  ${name} ${standingWords(standing, now)}`];
     const link = links.get(id);
     const where = channel.kind === "web" ? ` at ${origin}` : "";
     return [

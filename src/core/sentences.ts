@@ -37,6 +37,15 @@ const SENTENCES = {
     en: "\nThis chat in perch.yaml: {place}",
     de: "\nDieser Chat in perch.yaml: {place}",
   },
+  "connection.connecting": { en: "connecting", de: "verbindet sich" },
+  "connection.open": { en: "open", de: "offen" },
+  "connection.pairing": {
+    en: "waiting for a phone to link it, for {left} more",
+    de: "wartet noch {left} darauf, mit einem Telefon verknüpft zu werden",
+  },
+  "connection.waiting": { en: "tries again in {left}: {why}", de: "versucht es in {left} wieder: {why}" },
+  "connection.unpaired": { en: "not linked: {why}", de: "nicht verknüpft: {why}" },
+  "connection.stopped": { en: "stopped: {why}", de: "angehalten: {why}" },
   "help.body": {
     en: "Send text, pictures, documents or voice notes.\n\n{commands}",
     de: "Schicke Text, Bilder, Dokumente oder Sprachnachrichten.\n\n{commands}",

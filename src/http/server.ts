@@ -27,6 +27,8 @@ export type HttpOptions = {
 export type Health = { readonly ok: boolean; readonly [detail: string]: unknown };
 
 export type HttpServer = HttpMount & {
+  /** Where this machine reaches it, whatever stands before it for others. */
+  readonly local: string;
   /** Ends every open request, event streams too, and frees the port. */
   close(): Promise<void>;
 };
@@ -118,6 +120,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
 
   return {
     origin: origins[0] ?? originOf(host, portOf(server)),
+    local: originOf(host, portOf(server)),
     loopback,
     mount(path, handler, how) {
       if (mounts.has(path) || OWN_PATHS.has(path))

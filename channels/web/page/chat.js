@@ -2,6 +2,7 @@
 
 import { composer } from "./composer.js";
 import { note, outbox } from "./kept.js";
+import { connections } from "./linking.js";
 import { sending } from "./sending.js";
 import { day, element, message, waiting } from "./view.js";
 
@@ -368,3 +369,4 @@ const first = fromAddress() ?? (/^[\w-]{8,64}$/.test(note("chat")) ? note("chat"
 history.replaceState(null, "", `#${first}`);
 await openChat(first);
 $("text").focus();
+void connections(ask);

@@ -1,0 +1,155 @@
+import { renderUnicodeCompact } from "uqr";
+import { loadConfig } from "../config/load.ts";
+import { faultSentence } from "../config/faults.ts";
+import type { PairingStep, PairingWish } from "../core/channel.ts";
+import { GatewayError, hasCode } from "../core/errors.ts";
+import type { ChannelId } from "../core/identity.ts";
+import { durationWords } from "../core/words.ts";
+import { originOf } from "../http/guards.ts";
+import { EXIT } from "./exit.ts";
+import { kinds } from "./kinds.ts";
+import { start, type StartOptions } from "./start.ts";
+
+export type LinkOptions = Omit<StartOptions, "up"> & {
+  /** Whether what was printed can be drawn over. */
+  readonly terminal: boolean;
+};
+
+/** Bright on black, whatever the terminal's own colours are: cameras want the dark dots dark. */
+const COLOURS = { on: "\u001b[97;40m", off: "\u001b[0m" };
+
+/**
+ * Links a connection with an account while a person looks at the terminal: through the gateway that runs, else through one
+ * that is started for it and ends with it.
+ */
+export async function link(options: LinkOptions, id: ChannelId, wish: PairingWish): Promise<number> {
+  const { print, stop } = options;
+  const loaded = await loadConfig({ ...options, kinds });
+  if (!loaded.ok) {
+    for (const fault of loaded.faults) print(faultSentence(fault));
+    return EXIT.config;
+  }
+  const { http } = loaded.config;
+  const gateway = await reach(options, originOf(http.host, http.port));
+  try {
+    const cookie = http.password === undefined ? undefined : await logIn(gateway.origin, http.password);
+    const headers = { "content-type": "application/json", ...(cookie === undefined ? {} : { cookie }) };
+    const body = JSON.stringify({ connection: id, ...wish });
+    const answer = await fetch(`${gateway.origin}/connections`, {
+      method: "POST",
+      headers,
+      body,
+      signal: stop,
+    });
+    if (!answer.ok || !answer.body) {
+      print((await answer.text()).trim());
+      return EXIT.failed;
+    }
+    return (await follow(answer.body, options)) ? EXIT.ok : EXIT.failed;
+  } catch (thrown) {
+    if (stop.aborted) return EXIT.failed;
+    throw thrown;
+  } finally {
+    await gateway.leave();
+  }
+}
+
+/** Whether this connection is one that is linked by a code. */
+export async function isLinked(options: LinkOptions, id: ChannelId): Promise<boolean> {
+  const loaded = await loadConfig({ ...options, kinds });
+  const channel = loaded.ok ? loaded.config.channels.get(id) : undefined;
+  if (!channel || channel.off) return false;
+  const kind = await kinds.load(channel.kind);
+  return kind?.links?.(channel.settings) ?? false;
+}
+
+type Reached = { readonly origin: string; leave(): Promise<void> };
+
+async function reach(options: LinkOptions, configured: string): Promise<Reached> {
+  const ending = new AbortController();
+  options.stop.addEventListener("abort", () => ending.abort(), { once: true });
+  const starting = { ...options, print: () => {}, stop: ending.signal };
+  try {
+    return await new Promise((resolve, reject) => {
+      const running = start({
+        ...starting,
+        up: (origin) =>
+          resolve({
+            origin,
+            async leave() {
+              ending.abort();
+              await running;
+            },
+          }),
+      });
+      running
+        .then(() => reject(new GatewayError("config.invalid", "the gateway ended as soon as it was started")))
+        .catch(reject);
+    });
+  } catch (thrown) {
+    // Another process has the data: it is the gateway that runs.
+    if (!hasCode(thrown, "data.in_use")) throw thrown;
+    return { origin: configured, leave: async () => {} };
+  }
+}
+
+async function logIn(origin: string, password: string): Promise<string | undefined> {
+  const answer = await fetch(`${origin}/login`, {
+    method: "POST",
+    headers: { "content-type": "application/x-www-form-urlencoded" },
+    body: new URLSearchParams({ password }).toString(),
+    redirect: "manual",
+  });
+  await answer.body?.cancel();
+  return answer.headers.get("set-cookie")?.split(";")[0];
+}
+
+/** Shows each step until the last; whether the account is linked. */
+async function follow(body: ReadableStream<Uint8Array>, options: LinkOptions): Promise<boolean> {
+  let drawn = 0;
+  for await (const step of steps(body)) {
+    const lines = linesOf(step, options.clock.now());
+    // The new code stands in the place of the one before.
+    if (options.terminal && drawn > 0) options.print(`\u001b[${drawn + 1}A\u001b[0J`);
+    for (const line of lines) options.print(line);
+    drawn = step.kind === "qr" ? lines.length : 0;
+    if (step.kind === "linked") return true;
+    if (step.kind === "failed") return false;
+  }
+  options.print("The gateway ended before the account was linked; try again.");
+  return false;
+}
+
+function linesOf(step: PairingStep, now: number): readonly string[] {
+  switch (step.kind) {
+    case "qr":
+      return [
+        "On the phone: WhatsApp › Settings › Linked devices › Link a device. Scan this:",
+        ...renderUnicodeCompact(step.text, { border: 2 })
+          .split("\n")
+          .map((line) => `${COLOURS.on}${line}${COLOURS.off}`),
+        `It holds for ${durationWords((step.until - now) / 1_000)}; the next one comes by itself.`,
+      ];
+    case "code":
+      return [
+        "On the phone: WhatsApp › Settings › Linked devices › Link a device › Link with phone number instead.",
+        `Type this code: ${step.code.slice(0, 4)}-${step.code.slice(4)}`,
+      ];
+    case "agreed":
+      return ["The phone has agreed; one moment."];
+    case "linked":
+      return ["Linked. It answers from now on, while Perch runs."];
+    case "failed":
+      return [step.why];
+  }
+}
+
+async function* steps(body: ReadableStream<Uint8Array>): AsyncIterable<PairingStep> {
+  const decoder = new TextDecoder();
+  let rest = "";
+  for await (const chunk of body) {
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    for (const line of lines) yield JSON.parse(line) as PairingStep; // what /connections streams
+  }
+}
