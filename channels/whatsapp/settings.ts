@@ -1,7 +1,11 @@
 import { z } from "zod";
+import { isLoopback } from "./loopback.ts";
 
-/** A person is a phone number in E.164, or "lid:" and the number that WhatsApp itself knows them by; a group ends in @g.us. */
-export const ID = /^(\+[1-9]\d{6,14}|lid:\d{1,20}|[\d-]{5,40}@g\.us)$/;
+/**
+ * A person is a phone number in E.164, or "lid:" and the number that WhatsApp itself knows them by, or of the Cloud API the
+ * id that one business knows them by ("US.1349…"); a group ends in @g.us.
+ */
+export const ID = /^(\+[1-9]\d{6,14}|lid:\d{1,20}|[A-Z]{2}\.(?:ENT\.)?[A-Za-z0-9]{1,128}|[\d-]{5,40}@g\.us)$/;
 
 /** The keys of a WhatsApp connection in perch.yaml, beside those that all channels have. */
 export const settings = z
@@ -55,7 +59,12 @@ export const settings = z
       .default(20)
       .describe("Messages a minute to all chats together; more is seen as a machine."),
     testServer: z
-      .strictObject({ url: z.url({ protocol: /^wss?$/ }), ca: z.string() })
+      .strictObject({
+        url: z.url({ protocol: /^wss?$/ }).refine(isLoopback, {
+          message: "is not on this machine; Take testServer out: it is for Perch's own tests",
+        }),
+        ca: z.string(),
+      })
       .exactOptional()
       .describe("For Perch's own tests: a WhatsApp on this machine."),
     cloud: z
@@ -72,7 +81,13 @@ export const settings = z
           .string()
           .regex(/^v\d+\.\d+$/)
           .default("v24.0"),
-        graphRoot: z.url({ protocol: /^https?$/ }).default("https://graph.facebook.com"),
+        graphRoot: z
+          .url({ protocol: /^https?$/ })
+          .refine(
+            (root) => root.startsWith("https:") || isLoopback(root),
+            "would send the token in the clear; Write an address that begins with https",
+          )
+          .default("https://graph.facebook.com"),
       })
       .exactOptional()
       .describe("What Meta's Cloud API needs."),

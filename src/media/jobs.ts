@@ -4,6 +4,8 @@ import type { FitJob } from "./fit.ts";
 import type { FramesJob } from "./frames.ts";
 import type { ImageJob } from "./images.ts";
 import type { SoundJob } from "./sound.ts";
+import type { ThumbnailJob } from "./thumbnail.ts";
+import type { WaveformJob } from "./waveform.ts";
 
 /**
  * The work on media that is not done in the gateway's own process: untrusted bytes meet decoders here, which may hang,
@@ -16,6 +18,10 @@ const JOBS = {
   sound: async (job: SoundJob, blobs: FileBlobs) => (await import("./sound.ts")).takeSound(job, blobs),
   frames: async (job: FramesJob, blobs: FileBlobs) => (await import("./frames.ts")).takeFrames(job, blobs),
   fit: async (job: FitJob, blobs: FileBlobs) => (await import("./fit.ts")).fitImage(job, blobs),
+  thumbnail: async (job: ThumbnailJob, blobs: FileBlobs) =>
+    (await import("./thumbnail.ts")).makeThumbnail(job, blobs),
+  waveform: async (job: WaveformJob, blobs: FileBlobs) =>
+    (await import("./waveform.ts")).makeWaveform(job, blobs),
 } as const;
 
 type Jobs = typeof JOBS;

@@ -1,0 +1,117 @@
+import { buildAckStanza, makeWASocket } from "@whiskeysockets/baileys";
+import type { Channel, ChannelHost } from "../../../src/core/channel.ts";
+import { LIMITS } from "../limits.ts";
+import { render } from "../render.ts";
+import type { WhatsAppSettings } from "../settings.ts";
+import { inSigns } from "../signs.ts";
+import { addressOf } from "./address-guard.ts";
+import { openAuthState } from "./auth-state.ts";
+import { Contacts } from "./contacts.ts";
+import { download } from "./download.ts";
+import { flushing } from "./flush.ts";
+import { Groups } from "./groups.ts";
+import { libraryLog } from "./library-log.ts";
+import { Life } from "./life.ts";
+import { Outbox } from "./outbox.ts";
+import { idleProbe } from "./probe.ts";
+import { Receiver } from "./receive.ts";
+import { Said } from "./said.ts";
+import { sealWith, STATE } from "./seal.ts";
+import { Sender } from "./sender.ts";
+import { newCaches, socketConfig } from "./socket-config.ts";
+import { statusGuard } from "./status-guard.ts";
+import { upload } from "./upload.ts";
+import { watchdog } from "./watchdog.ts";
+import { waysFor } from "./ways.ts";
+
+/**
+ * Opens a linked device of an account. Does not wait for WhatsApp, nor for the account to be linked.
+ * @throws GatewayError "config.invalid"; "data.unusable" where what is stored was sealed with another key;
+ * "store.unavailable".
+ */
+export async function openBaileys(settings: WhatsAppSettings, host: ChannelHost): Promise<Channel> {
+  const { clock, log, state, blobs, studio } = host;
+  const address = addressOf(settings);
+  const [seal, ways] = await Promise.all([sealWith(settings.stateKey, STATE), waysFor(settings)]);
+  const caches = newCaches(clock);
+  const logger = libraryLog(log, clock);
+
+  const life = new Life({
+    host,
+    random: Math.random,
+    openState: (lease, fatal) => openAuthState({ host, seal, lease, fatal }),
+    makeSocket: (auth) =>
+      makeWASocket(
+        socketConfig(
+          {
+            settings,
+            address,
+            ways,
+            caches,
+            logger,
+            clock,
+            getMessage: (key) => sender.getMessage(key),
+            cachedGroupMetadata: (jid) => groups.metadata(jid),
+            makeSignalRepository: receiver.repository,
+          },
+          auth,
+        ),
+      ),
+  });
+  const { account } = life;
+  const contacts = new Contacts({ host, seal });
+  const groups = new Groups({ host, seal, contacts, account });
+  const said = new Said({ state, seal, clock });
+  const uploads = { account, settings, blobs, studio, clock };
+  const sender = await Sender.open({
+    account,
+    settings,
+    host,
+    seal,
+    contacts,
+    groups,
+    said,
+    upload: (item, signal) => upload(item, uploads, signal),
+    random: Math.random,
+  });
+  await contacts.load();
+  // Last, as it is to be closed again: from here on nothing fails.
+  const journal = host.journal();
+  const outbox = new Outbox({ state, seal, clock });
+  const receiver = new Receiver({ host, settings, account, contacts, groups, said, outbox, journal, seal });
+  life.start([
+    // What it answers itself, nobody else hears.
+    statusGuard(buildAckStanza),
+    // Who somebody is is known before what they said is read.
+    contacts.hear,
+    groups.hear,
+    receiver.hear,
+    sender.hear,
+    watchdog(clock, log),
+    flushing(clock),
+    idleProbe(clock, log),
+  ]);
+
+  return {
+    limits: LIMITS,
+    idempotent: true,
+    render,
+    lengthOf: (rendered) => inSigns(rendered).length,
+    fetch: (ref, signal) => download(ref, { account, settings, seal, clock }, signal),
+    send: (piece, attempt, signal) => sender.send(piece, attempt, signal),
+    readyAt: (to) => sender.readyAt(to),
+    takeBack: (to, ids, signal) => sender.takeBack(to, ids, signal),
+    progress: (to, progress) => sender.progress(to, progress),
+    taken: (to, refs) => sender.taken(to, refs),
+    pair: (wish, signal) => life.pair(wish, signal),
+    async close() {
+      await sender.close();
+      // What the library holds back would go with its buffers; while the connection stands it can still be acknowledged.
+      account.line()?.socket.ev.flush();
+      await receiver.settled();
+      await life.close();
+      await receiver.close();
+      journal.close();
+    },
+  };
+}
