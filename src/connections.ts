@@ -1,16 +1,19 @@
 import { mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { ChannelConfig } from "./config/channels.ts";
-import type { Channel, ChannelHost, ChannelKind, HttpMount } from "./core/channel.ts";
+import type { Channel, ChannelKind } from "./core/channel.ts";
+import type { ChannelHost, HttpMount, Studio } from "./core/host.ts";
 import type { Clock, Timer } from "./core/clock.ts";
 import { asError } from "./core/errors.ts";
 import type { ChannelId } from "./core/identity.ts";
 import type { Log } from "./core/log.ts";
 import { closeChannel } from "./core/close-channel.ts";
+import { type ConnectionShown, type ConnectionState, standingWords } from "./core/standing.ts";
 import type { Gateway } from "./gateway.ts";
 import type { FileBlobs } from "./store/blobs.ts";
 import { channelState } from "./store/channel-state.ts";
 import type { Database } from "./store/database.ts";
+import { openJournal } from "./store/journal.ts";
 import { renameChannel } from "./store/rename.ts";
 
 /** A folder that was full or a file that was locked may be well by then. */
@@ -21,9 +24,12 @@ export type ConnectionParts = {
   readonly database: Database;
   readonly blobs: FileBlobs;
   readonly dataFolder: string;
+  readonly studio: Studio;
   readonly http: HttpMount;
   readonly clock: Clock;
   readonly log: Log;
+  /** Tells this process apart from others that may be the same connection. */
+  readonly owner: string;
   readonly kind: (name: string) => Promise<ChannelKind<unknown> | undefined>;
 };
 
@@ -35,6 +41,8 @@ export class Connections {
   readonly #unmounts = new Map<ChannelId, (() => void)[]>();
   /** Why a connection is not up, for the status. */
   readonly faults = new Map<ChannelId, string>();
+  /** Where connections that say so stand. */
+  readonly standings = new Map<ChannelId, ConnectionState>();
 
   constructor(parts: ConnectionParts) {
     this.#parts = parts;
@@ -77,6 +85,30 @@ export class Connections {
     if (channel) await closeChannel(channel, { clock, log: log.with({ channel: id }) });
     gateway.closed(id);
     this.#unmount(id);
+    this.standings.delete(id);
+  }
+
+  /** Every connection that the operator has named, and where it stands. */
+  list(channels: ReadonlyMap<ChannelId, ChannelConfig>): readonly ConnectionShown[] {
+    const now = this.#parts.clock.now();
+    return [...channels].map(([id, { kind, off }]) => {
+      const shown = { id, kind, pairs: this.get(id)?.pair !== undefined };
+      if (off) return { ...shown, is: "off", words: `off: set ${off.set.join(", ")}` };
+      const fault = this.faults.get(id);
+      const why = fault === undefined ? undefined : ({ is: "stopped", why: fault } as const);
+      const state = this.standings.get(id) ?? why ?? ({ is: "open" } as const);
+      return { ...shown, is: state.is, words: standingWords(state, now) };
+    });
+  }
+
+  /** Told in the log when it changes: the same state with another time is no news. */
+  #stands(id: ChannelId, state: ConnectionState, log: Log): void {
+    const before = this.standings.get(id);
+    this.standings.set(id, state);
+    if (before?.is === state.is) return;
+    const words = standingWords(state, this.#parts.clock.now());
+    if (state.is === "stopped" || state.is === "unpaired") log.warn({}, `the connection is ${words}`);
+    else log.info({}, `the connection: ${words}`);
   }
 
   /** What could not be opened is not tried again: the process ends. */
@@ -90,7 +122,7 @@ export class Connections {
   }
 
   async #host(id: ChannelId): Promise<ChannelHost> {
-    const { gateway, database, blobs, http, clock } = this.#parts;
+    const { gateway, database, blobs, studio, http, clock, owner } = this.#parts;
     const log = this.#parts.log.with({ channel: id });
     const stateDir = join(this.#parts.dataFolder, "channels", id);
     await mkdir(stateDir, { recursive: true, mode: 0o700 });
@@ -103,8 +135,10 @@ export class Connections {
       clock,
       accept: (events) => gateway.accept(id, events),
       commands: (language) => gateway.commands(id, language),
-      state: channelState(database, id),
+      state: channelState(database, id, { owner, clock }),
+      journal: () => openJournal(join(stateDir, "journal.db")),
       blobs,
+      studio,
       http: {
         origin: http.origin,
         loopback: http.loopback,
@@ -121,6 +155,7 @@ export class Connections {
       recovered: () => {
         if (this.faults.delete(id)) log.info({}, "the connection is well again");
       },
+      stands: (state) => this.#stands(id, state, log),
     };
   }
 

@@ -1,12 +1,14 @@
 import { setMaxListeners } from "node:events";
 import { join } from "node:path";
 import type { AgentRunner } from "./core/agent.ts";
-import type { Channel, CommandWords } from "./core/channel.ts";
+import type { Channel } from "./core/channel.ts";
+import type { ConnectionShown } from "./core/standing.ts";
+import type { CommandWords } from "./core/host.ts";
 import { closeChannel } from "./core/close-channel.ts";
 import { type Clock, type Timer } from "./core/clock.ts";
 import type { Dispatcher } from "./core/dispatcher.ts";
 import { asError } from "./core/errors.ts";
-import type { InboundEvent } from "./core/events.ts";
+import type { InboundEvent, Place } from "./core/events.ts";
 import type { ChannelId, ChatId } from "./core/identity.ts";
 import type { Log } from "./core/log.ts";
 import type { ChannelRules, Rules } from "./core/rules.ts";
@@ -24,6 +26,7 @@ import { answering } from "./reply/answering.ts";
 import { type Deliver, deliver } from "./reply/deliver.ts";
 import { type AnswerSettings, planWords } from "./reply/plan.ts";
 import type { FileBlobs } from "./store/blobs.ts";
+import { forgetValues } from "./store/channel-state.ts";
 import type { Database } from "./store/database.ts";
 import type { Workspaces } from "./store/workspace.ts";
 import { openWork, prune, recover, suspects } from "./store/upkeep.ts";
@@ -48,6 +51,8 @@ export type GatewayParts = {
   readonly media: MediaLimits & { readonly uploadDays: number };
   readonly answers: AnswerSettings;
   readonly turnsAtOnce: number;
+  /** Where each connection stands now. */
+  readonly connections: () => readonly ConnectionShown[];
   readonly clock: Clock;
   readonly log: Log;
   /** Names this process in holds; new at each start. */
@@ -104,6 +109,7 @@ export class Gateway {
         const open = channel(id);
         return open ? planWords(text, open) : [];
       },
+      connections: parts.connections,
       effects: {
         fetch: (attachment) => this.#dispatcher.wake("fetch", String(attachment), clock.now()),
         turn: (chat, at, agent) => {
@@ -134,7 +140,7 @@ export class Gateway {
         log,
         signal: cutOff,
       }),
-      live: async (to) => liveIn(await this.#rulesIn(to.channel, to.chat), to.chat),
+      live: async (to) => liveIn(await this.#rulesIn(to.channel, to), to.chat),
       folder: (chat) => parts.workspaces.folderOf(chat),
       cutOff,
     });
@@ -194,9 +200,9 @@ export class Gateway {
   }
 
   /** What holds in a chat, also where the operator knows it by an earlier id. */
-  async #rulesIn(channel: ChannelId, chat: string): Promise<ChannelRules | undefined> {
+  async #rulesIn(channel: ChannelId, place: Pick<Place, "chat" | "also">): Promise<ChannelRules | undefined> {
     const here = { trx: this.#parts.database.db, rules: this.#rules, channel };
-    return (await rulesByEachId(here, chat)).channels.get(channel);
+    return (await rulesByEachId(here, place)).channels.get(channel);
   }
 
   /** Commits what a platform handed over. When it throws, the platform must keep it. */
@@ -233,7 +239,7 @@ export class Gateway {
       agent: (name) => this.#rules.agents.get(name),
       senses: (agent) => runner.senses(agent),
       names: (id) => this.#rules.channels.get(id)?.names ?? [],
-      context: async (id, place) => contextFor({ place }, await this.#rulesIn(id, place.chat)),
+      context: async (id, place) => contextFor({ place }, await this.#rulesIn(id, place)),
       lanes: this.#lanes,
       limits: media,
       closing: this.#closing.signal,
@@ -276,10 +282,11 @@ export class Gateway {
       if (clock.now() - this.#prunedAt > 3_600_000) {
         this.#prunedAt = clock.now();
         const rows = await prune(database, clock.now() - KEEP_MS);
+        const values = await forgetValues(database, clock.now());
         const uploads = await workspaces.sweep(clock.now() - media.uploadDays * DAY_MS);
         const halves = await blobs.sweep(clock.now() - DAY_MS); // no download takes as long
-        if (rows + uploads + halves > 0)
-          log.debug({ rows, uploads, halves }, "rows and files of long ago were forgotten");
+        if (rows + values + uploads + halves > 0)
+          log.debug({ rows, values, uploads, halves }, "rows and files of long ago were forgotten");
       }
     } catch (err) {
       log.error({ err }, "the facts could not be gone over, again soon");

@@ -13,6 +13,12 @@ perch people [revoke <channel> <person>]
                             what was granted and refused in chat
 perch pair [<channel> <code>]
                             who asks to be let in; with the code they were given, let them in
+perch pair <connection> [--phone +15551234567]
+                            link a WhatsApp connection: a QR code, or with --phone a code to type there
+perch backup <connection> <file>
+                            write what a connection needs to be itself on another machine
+perch restore <connection> <file>
+                            put a backup in the place of a connection's account; the gateway must not run
 perch queue [retry <number>]
                             what waits, and messages that were set aside
 perch schema                print the JSON Schema of perch.yaml
@@ -38,6 +44,7 @@ async function main(): Promise<number> {
         config: { type: "string" },
         help: { type: "boolean", short: "h" },
         live: { type: "boolean", default: false },
+        phone: { type: "string" },
       },
     });
     const [command = "start", ...words] = positionals;
@@ -65,7 +72,16 @@ async function main(): Promise<number> {
       case "people":
         return await (await import("./cli/people.ts")).people(common, words);
       case "pair":
-        return await (await import("./cli/pair.ts")).pair(common, words);
+        return await (
+          await import("./cli/pair.ts")
+        ).pair(
+          { ...common, stop: stopSignal(), terminal: process.stdout.isTTY, ...given(values.phone) },
+          words,
+        );
+      case "backup":
+        return await (await import("./cli/backup.ts")).backup(common, words);
+      case "restore":
+        return await (await import("./cli/backup.ts")).restore(common, words);
       case "queue":
         return await (await import("./cli/queue.ts")).queue(common, words);
       case "schema":
@@ -85,6 +101,10 @@ async function main(): Promise<number> {
     );
     return hasCode(error, "config.invalid") ? EXIT.config : EXIT.failed;
   }
+}
+
+function given(phone: string | undefined): { readonly phone?: string } {
+  return phone === undefined ? {} : { phone };
 }
 
 /** What parseArgs says of an option that there is not; its sentence names it. */

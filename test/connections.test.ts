@@ -1,6 +1,10 @@
+import { stat } from "node:fs/promises";
+import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { Connections } from "../src/connections.ts";
 import type { Channel, ChannelKind } from "../src/core/channel.ts";
+import type { ChannelHost } from "../src/core/host.ts";
+import { NO_STUDIO } from "./support/channel-host.ts";
 import { manualClock } from "./support/clock.ts";
 import { testGateway, type TestGateway } from "./support/gateway.ts";
 
@@ -27,9 +31,11 @@ async function setUp(close: (channel: Channel, test: TestGateway) => Promise<voi
     database: test.database,
     blobs: test.blobs,
     dataFolder: test.folder,
+    studio: NO_STUDIO,
     http: test.host.http,
     clock,
     log: test.host.log,
+    owner: "test",
     kind: () => Promise.resolve(kind),
   });
   await connections.open("toy", TOY);
@@ -90,9 +96,11 @@ describe("a connection that cannot be opened", () => {
       database: opened[0]!.database,
       blobs: opened[0]!.blobs,
       dataFolder: opened[0]!.folder,
+      studio: NO_STUDIO,
       http: host.http,
       clock,
       log: host.log,
+      owner: "test",
       kind: () => {
         tries += 1;
         return tries < 3 ? Promise.reject(new Error("the disk is full")) : Promise.resolve(telling);
@@ -113,5 +121,45 @@ describe("a connection that cannot be opened", () => {
     await failing.close("toy");
     await clock.advance(300_000);
     expect(tries).toBe(1);
+  });
+});
+
+describe("what a connection is handed", () => {
+  it("is one process's to have a lease of, and a journal in its own folder that outlives it", async () => {
+    const test = await testGateway({ clock: manualClock() });
+    opened.push(test);
+    const hosts: ChannelHost[] = [];
+    const kind: ChannelKind<unknown> = {
+      ...test.kind,
+      open: async (_settings, host) => {
+        hosts.push(host);
+        return await test.kind.open({}, host);
+      },
+    };
+    for (const owner of ["this process", "another"]) {
+      const connections = new Connections({
+        gateway: test.gateway,
+        database: test.database,
+        blobs: test.blobs,
+        dataFolder: test.folder,
+        studio: NO_STUDIO,
+        http: test.host.http,
+        clock: test.host.clock,
+        log: test.host.log,
+        owner,
+        kind: () => Promise.resolve(kind),
+      });
+      await connections.open("toy", TOY);
+    }
+    const leases = [];
+    for (const host of hosts) leases.push(await host.state.lease(60_000));
+    expect(leases.map((lease) => lease?.epoch)).toEqual([1, undefined]);
+    const journal = hosts[0]!.journal();
+    journal.write({ a: Buffer.from([1]) });
+    journal.close();
+    const again = hosts[0]!.journal();
+    expect(again.read("a")).toEqual(Buffer.from([1]));
+    again.close();
+    expect((await stat(join(test.folder, "channels/toy/journal.db"))).isFile()).toBe(true);
   });
 });

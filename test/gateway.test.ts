@@ -546,6 +546,15 @@ describe("what becomes of a piece", () => {
     expect(platform.textsIn("c1")).toEqual(["heard: hello", "(sent again)\nheard: hello"]);
   });
 
+  it("lets a message be of which the channel says that it asked often enough, and goes on", async () => {
+    const { platform, clock } = await said({ idempotent: true }, (_piece, _attempt, send) =>
+      send === 1 ? new GatewayError("send.unanswered", "written twice") : "shown",
+    );
+    await platform.say("c1", "next", { whole: true });
+    await clock.advance(24 * 3_600_000);
+    expect([platform.sends, platform.textsIn("c1")]).toEqual([2, ["heard: next"]]);
+  });
+
   it("sends again what the channel calls idempotent", async () => {
     const { platform, clock } = await said({ idempotent: true }, (_piece, _attempt, send) =>
       send === 1 ? "shown, then lost" : "shown",

@@ -1,6 +1,6 @@
 import type { Api } from "grammy";
 import type { BusinessConnection, Update } from "grammy/types";
-import type { ChannelHost } from "../../src/core/channel.ts";
+import type { ChannelHost } from "../../src/core/host.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import { type BusinessOwner, connectionIn, ownerIn } from "./business.ts";
 import { within } from "./deadline.ts";

@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
-import type { Channel, ChannelHost } from "../../src/core/channel.ts";
+import type { Channel } from "../../src/core/channel.ts";
+import type { ChannelHost } from "../../src/core/host.ts";
 import type { ChatAddress } from "../../src/core/identity.ts";
 import { MOST_DOWNLOAD_BYTES } from "./announced.ts";
 import { registerCommands } from "./commands.ts";

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import type { Api } from "grammy";
 import type { BotCommand } from "grammy/types";
-import type { ChannelHost, CommandWords } from "../../src/core/channel.ts";
+import type { ChannelHost, CommandWords } from "../../src/core/host.ts";
 import { pause } from "../../src/core/clock.ts";
 import { asError } from "../../src/core/errors.ts";
 import type { Language } from "../../src/core/sentences.ts";

@@ -1,5 +1,6 @@
 import type { Api } from "grammy";
-import type { ChannelHost, PlatformId, Progress } from "../../src/core/channel.ts";
+import type { PlatformId, Progress } from "../../src/core/channel.ts";
+import type { ChannelHost } from "../../src/core/host.ts";
 import { pause } from "../../src/core/clock.ts";
 import type { ChatAddress } from "../../src/core/identity.ts";
 import { plainText } from "../../src/core/rendered.ts";

@@ -1,4 +1,4 @@
-import type { ChannelState } from "../../src/core/channel.ts";
+import type { ChannelState } from "../../src/core/host.ts";
 
 const KEY = "webhook";
 

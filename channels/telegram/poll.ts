@@ -1,6 +1,6 @@
 import type { Api } from "grammy";
 import type { Update, UserFromGetMe } from "grammy/types";
-import type { ChannelHost } from "../../src/core/channel.ts";
+import type { ChannelHost } from "../../src/core/host.ts";
 import { pause } from "../../src/core/clock.ts";
 import { asError, GatewayError } from "../../src/core/errors.ts";
 import { type Ask, asking, within } from "./deadline.ts";

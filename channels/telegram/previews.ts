@@ -1,4 +1,5 @@
-import type { ChannelHost, PlatformId } from "../../src/core/channel.ts";
+import type { PlatformId } from "../../src/core/channel.ts";
+import type { ChannelHost } from "../../src/core/host.ts";
 import { deadline } from "../../src/core/clock.ts";
 import { asError } from "../../src/core/errors.ts";
 import type { ChatAddress } from "../../src/core/identity.ts";

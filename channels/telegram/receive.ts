@@ -1,6 +1,6 @@
 import type { Api } from "grammy";
 import type { UserFromGetMe } from "grammy/types";
-import type { ChannelHost } from "../../src/core/channel.ts";
+import type { ChannelHost } from "../../src/core/host.ts";
 import { poll } from "./poll.ts";
 import type { Over } from "./presses.ts";
 import type { TelegramSettings } from "./settings.ts";

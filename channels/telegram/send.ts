@@ -1,14 +1,8 @@
 import type { Api, InputFile } from "grammy";
 import type { Message } from "grammy/types";
 import type { MediaBlock } from "../../src/core/blocks.ts";
-import type {
-  Attempt,
-  ChannelHost,
-  MediaForm,
-  MediaItem,
-  Piece,
-  PlatformId,
-} from "../../src/core/channel.ts";
+import type { Attempt, MediaForm, MediaItem, Piece, PlatformId } from "../../src/core/channel.ts";
+import type { ChannelHost } from "../../src/core/host.ts";
 import { asError, GatewayError } from "../../src/core/errors.ts";
 import { grammySignal, type GrammySignal } from "./deadline.ts";
 import { failureOf } from "./failures.ts";

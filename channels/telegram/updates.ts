@@ -1,6 +1,6 @@
 import type { Api } from "grammy";
 import type { Update } from "grammy/types";
-import type { ChannelHost } from "../../src/core/channel.ts";
+import type { ChannelHost } from "../../src/core/host.ts";
 import { asError } from "../../src/core/errors.ts";
 import { BusinessOwners } from "./business-owners.ts";
 import { within } from "./deadline.ts";

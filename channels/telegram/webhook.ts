@@ -1,7 +1,7 @@
 import { randomBytes } from "node:crypto";
 import type { Api } from "grammy";
 import type { UserFromGetMe, WebhookInfo } from "grammy/types";
-import type { ChannelHost } from "../../src/core/channel.ts";
+import type { ChannelHost } from "../../src/core/host.ts";
 import { pause } from "../../src/core/clock.ts";
 import { asError, GatewayError } from "../../src/core/errors.ts";
 import { type Ask, asking } from "./deadline.ts";

@@ -1,4 +1,5 @@
-import type { Channel, ChannelHost, ChannelLimits } from "../../src/core/channel.ts";
+import type { Channel, ChannelLimits } from "../../src/core/channel.ts";
+import type { ChannelHost } from "../../src/core/host.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import { Live } from "./live.ts";
 import { readPage } from "./page-files.ts";

@@ -1,4 +1,4 @@
-import { type ChannelHost } from "../../src/core/channel.ts";
+import { type ChannelHost } from "../../src/core/host.ts";
 import { asError, hasCode } from "../../src/core/errors.ts";
 import { eventStream } from "./event-stream.ts";
 import { toStop } from "./inbound.ts";

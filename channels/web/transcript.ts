@@ -1,4 +1,5 @@
-import type { ChannelState, Piece } from "../../src/core/channel.ts";
+import type { Piece } from "../../src/core/channel.ts";
+import type { ChannelState } from "../../src/core/host.ts";
 import type { MediaBlock } from "../../src/core/blocks.ts";
 import type { MessageEvent } from "../../src/core/events.ts";
 import { type Submission, type UploadedFile, fingerprint, titleOf, toMessage } from "./inbound.ts";

@@ -1,4 +1,5 @@
-import type { Channel, ChannelHost } from "../../src/core/channel.ts";
+import type { Channel } from "../../src/core/channel.ts";
+import type { ChannelHost } from "../../src/core/host.ts";
 import { guardConsole } from "./baileys/console-guard.ts";
 import type { WhatsAppSettings } from "./settings.ts";
 

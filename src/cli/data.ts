@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { faultSentence } from "../config/faults.ts";
-import { loadConfig } from "../config/load.ts";
+import { type Config, loadConfig } from "../config/load.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Database } from "../store/database.ts";
 import { openSqlite } from "../store/sqlite.ts";
@@ -13,7 +13,7 @@ import { kinds } from "./kinds.ts";
  */
 export async function withData<T>(
   options: CommandOptions,
-  use: (database: Database) => Promise<T>,
+  use: (database: Database, config: Config) => Promise<T>,
 ): Promise<T> {
   const loaded = await loadConfig({ ...options, kinds });
   if (!loaded.ok) {
@@ -23,7 +23,7 @@ export async function withData<T>(
   }
   const database = await openSqlite(join(loaded.config.dataFolder, "perch.db"));
   try {
-    return await use(database);
+    return await use(database, loaded.config);
   } finally {
     await database.close();
   }

@@ -12,12 +12,14 @@ import type { ChannelId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
 import type { Rules } from "../core/rules.ts";
 import { Gateway } from "../gateway.ts";
+import { connectionsHandler } from "../http/connections.ts";
 import { type Health, startHttp } from "../http/server.ts";
 import { FileBlobs } from "../store/blobs.ts";
 import { openSqlite } from "../store/sqlite.ts";
 import { Workspaces } from "../store/workspace.ts";
 import { inChildren } from "../media/children.ts";
 import { programsOn } from "../media/programs.ts";
+import { studioIn } from "../media/studio.ts";
 import { lockFolder } from "../store/lock.ts";
 import { claimCode, hasOwner } from "../store/people.ts";
 import { threadStore } from "../store/threads.ts";
@@ -37,6 +39,8 @@ export type StartOptions = {
   readonly print: (line: string) => void;
   /** Aborts when the process is to end. */
   readonly stop: AbortSignal;
+  /** Called when its pages are there, with where this machine reaches them. */
+  readonly up?: (origin: string) => void;
 };
 
 /** Runs the gateway until `stop`; gives the exit code. */
@@ -57,6 +61,7 @@ export async function start(options: StartOptions): Promise<number> {
   const first = loaded.config;
   let config = first;
   const { dataFolder } = config;
+  const self = randomUUID();
   const lock = lockFolder(dataFolder, clock.now());
   const database = await openSqlite(join(dataFolder, "perch.db"));
   const blobs = new FileBlobs(join(dataFolder, "blobs"));
@@ -68,6 +73,7 @@ export async function start(options: StartOptions): Promise<number> {
     clock,
     log,
   });
+  const programs = await programsOn(options.env);
   const gateway = new Gateway({
     database,
     blobs,
@@ -80,14 +86,15 @@ export async function start(options: StartOptions): Promise<number> {
     }),
     workspaces: new Workspaces(join(dataFolder, "chats"), blobs),
     workshop,
-    programs: await programsOn(options.env),
+    programs,
     rules: withDemo(config.rules),
     media: config.media,
     answers: config.answers,
     turnsAtOnce: config.turns.concurrent,
+    connections: () => connections.list(config.channels),
     clock,
     log,
-    owner: randomUUID(),
+    owner: self,
   });
   const health = (): Health => ({ ...gateway.health(), faults: Object.fromEntries(connections.faults) });
   const http = await startHttp({ ...config.http, log, clock, health });
@@ -96,9 +103,11 @@ export async function start(options: StartOptions): Promise<number> {
     database,
     blobs,
     dataFolder,
+    studio: studioIn({ workshop, blobs, programs, limits: config.media, clock, log }),
     http,
     clock,
     log,
+    owner: self,
     kind: (name) => kinds.load(name),
   });
   await gateway.start();
@@ -114,7 +123,15 @@ export async function start(options: StartOptions): Promise<number> {
       .catch((err: unknown) => log.error({ err }, "a changed configuration could not be taken up whole"));
   };
   const watch = watchConfig({ files: config.files, load, clock, onChange });
-  print((await welcome(config, connections, http.origin, startLinks)).join("\n"));
+  http.mount(
+    "/connections",
+    connectionsHandler({
+      list: () => connections.list(config.channels),
+      pair: (id, wish, signal) => connections.get(id)?.pair?.(wish, signal),
+    }),
+  );
+  options.up?.(http.local);
+  print((await welcome(config, connections, http.origin, startLinks, clock.now())).join("\n"));
   await aborted(options.stop);
   print("Stopping: running turns may end, the rest is taken up at the next start.");
   watch.close();

@@ -37,8 +37,10 @@ export async function why(options: CommandOptions, words: readonly string[]): Pr
     const counted = attempts === 0 ? "" : `, ${tries(attempts)}`;
     print(`  ${quoted ? "quoted attachment" : "attachment"}: ${became}${told}${counted}`);
   }
-  for (const { id, state, attempts, error } of story.pieces) {
-    print(`  piece ${id}: ${state}, ${tries(attempts)}${error === "" ? "" : `, ${error}`}`);
+  for (const { id, state, attempts, error, deliveredAt, readAt } of story.pieces) {
+    const [word, at] = readAt > 0 ? ["read", readAt] : ["delivered", deliveredAt];
+    const receipt = at === 0 ? "" : `, ${word} ${new Date(at).toISOString()}`;
+    print(`  piece ${id}: ${state}, ${tries(attempts)}${error === "" ? "" : `, ${error}`}${receipt}`);
   }
   return EXIT.ok;
 }

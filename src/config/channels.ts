@@ -219,7 +219,7 @@ function rulesOf(
     reactions,
     context,
     away: { answerMs: away.answerHours * HOUR_MS, digestMs: away.digestHours * HOUR_MS },
-    pauseMs: pauseMinutes * 60_000,
+    pauseMs: Math.round(pauseMinutes * 60_000),
     ...(live === undefined ? {} : { live }),
     commands,
     chats,

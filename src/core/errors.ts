@@ -27,6 +27,7 @@ export type ErrorCode =
   | "send.refused"
   | "send.rate_limited"
   | "send.chat_closed"
+  | "send.unanswered"
   | "channel.unreachable"
   | "channel.refused"
   | "http.port_in_use";

@@ -50,11 +50,13 @@ export type MessageEvent = {
   readonly type: "message";
   /** Idempotency key, built by the channel, unique within the chat. The same key with another payload is a new event. */
   readonly id: string;
+  /** The id alone tells repeats: whatever else has changed since it was handed over first is no news. */
+  readonly unique?: true;
   /** What a reply to this message names on the platform. */
   readonly ref: string;
   readonly place: Place;
   readonly from: Sender;
-  /** ISO 8601, by the platform's clock. */
+  /** ISO 8601, by the platform's clock; 1970 where it gives no time. */
   readonly sentAt: string;
   readonly content: readonly (TextBlock | Unfetched)[];
   /** Whether it is meant for us: always in a private chat; in a group by mention, reply or command. */

@@ -23,6 +23,11 @@ export type ThreadId = string;
  */
 export type Hold = { readonly chat: ChatId; readonly owner: string; readonly epoch: number };
 
+/** All ids by which a person is known; the one that stays comes first. */
+export function idsOf(person: { readonly id: string; readonly also?: readonly string[] }): readonly string[] {
+  return [person.id, ...(person.also ?? [])];
+}
+
 export function threadId(chat: ChatId, agent: string, n: number): ThreadId {
   return `${chat}/${agent}/${n}`;
 }

@@ -30,12 +30,16 @@ const SENTENCES = {
     de: "Ein neuer Anfang. Das Bisherige bleibt erhalten, ich sehe es aber nicht an.",
   },
   "status.body": {
-    en: "Agent: {agent}\nModel: {model}\nThread: {thread}\nRunning: {running}\nWaiting: {waiting}{place}",
-    de: "Agent: {agent}\nModell: {model}\nThread: {thread}\nLäuft: {running}\nWartet: {waiting}{place}",
+    en: "Agent: {agent}\nModel: {model}\nThread: {thread}\nRunning: {running}\nWaiting: {waiting}{place}{connections}",
+    de: "Agent: {agent}\nModell: {model}\nThread: {thread}\nLäuft: {running}\nWartet: {waiting}{place}{connections}",
   },
   "status.place": {
     en: "\nThis chat in perch.yaml: {place}",
     de: "\nDieser Chat in perch.yaml: {place}",
+  },
+  "status.connection": {
+    en: "\nConnection {id}: {words}",
+    de: "\nVerbindung {id}: {words}",
   },
   "connection.connecting": { en: "connecting", de: "verbindet sich" },
   "connection.open": { en: "open", de: "offen" },

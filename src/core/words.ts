@@ -12,6 +12,14 @@ export function durationWords(seconds: number): string {
   return `${Math.floor(whole / 60)} min ${String(whole % 60).padStart(2, "0")} s`;
 }
 
+/** "40 s", "12 min", "5 h", "2 days". */
+export function agoWords(ms: number): string {
+  const minutes = Math.floor(ms / 60_000);
+  if (minutes < 1) return durationWords(Math.max(ms, 0) / 1_000);
+  if (minutes < 60) return `${minutes} min`;
+  return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / (24 * 60))} days`;
+}
+
 /** A name of others in quotes that nothing in it can end, and without a sign that begins an element. */
 export function inQuotes(name: string): string {
   return JSON.stringify(name).replaceAll(

@@ -1,5 +1,7 @@
 import { renderSVG } from "uqr";
-import type { ConnectionShown, HttpHandler, PairingStep, PairingWish } from "../core/channel.ts";
+import type { PairingStep, PairingWish } from "../core/channel.ts";
+import type { ConnectionShown } from "../core/standing.ts";
+import type { HttpHandler } from "../core/host.ts";
 import type { ChannelId } from "../core/identity.ts";
 
 /** A step as it is streamed, one JSON object a line; a QR code also as a picture. */

@@ -2,7 +2,7 @@ import type { Server } from "node:http";
 import { type HttpBindings, createAdaptorServer } from "@hono/node-server";
 import { Hono } from "hono";
 import { type Clock, systemClock } from "../core/clock.ts";
-import type { HttpHandler, HttpMount, MountOptions } from "../core/channel.ts";
+import type { HttpHandler, HttpMount, MountOptions } from "../core/host.ts";
 import { GatewayError, asError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
 import { crossSite, embedded, isLoopback, knownHost, originOf, SAFE_METHODS } from "./guards.ts";

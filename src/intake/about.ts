@@ -1,4 +1,5 @@
 import type { PieceBody } from "../core/channel.ts";
+import type { ConnectionShown } from "../core/standing.ts";
 import type { InboundEvent } from "../core/events.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
@@ -23,6 +24,9 @@ export type Effects = {
 /** What a connection makes of a sentence of ours; nothing while it is not open. */
 export type Words = (channel: ChannelId, text: string) => readonly PieceBody[];
 
+/** Where each connection stands now, for the owner. */
+export type Connections = () => readonly ConnectionShown[];
+
 /** An event that somebody caused, somewhere. */
 export type Placed = Extract<InboundEvent, { readonly place: unknown; readonly from: unknown }>;
 
@@ -35,6 +39,7 @@ export type Told<Event extends InboundEvent = InboundEvent> = {
   readonly rules: Rules;
   readonly effects: Effects;
   readonly words: Words;
+  readonly connections: Connections;
   readonly log: Log;
   /** What is done once all is committed. */
   readonly after: (() => void)[];
@@ -47,6 +52,8 @@ export type About<Event extends Placed = Placed> = Told<Event> & {
   readonly granted: Granted;
   /** When this stranger was last told why they get no answer; epoch ms, 0 for never, and no end where they were refused. */
   readonly toldAt: number;
+  /** The account's own person has taken over the chat: what was said then begins no turn. */
+  readonly still: boolean;
 };
 
 export function rulesFor({ rules, channel }: Pick<Told, "rules" | "channel">): ChannelRules | undefined {

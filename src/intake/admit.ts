@@ -1,5 +1,6 @@
 import { type CommandName, COMMANDS } from "../core/commands.ts";
 import type { MessageEvent, Place, Sender, StopEvent } from "../core/events.ts";
+import { idsOf } from "../core/identity.ts";
 import type { ChannelRules, When } from "../core/rules.ts";
 
 /** What intake decides about an event. The reason is for the trace, not for the chat. */
@@ -12,6 +13,16 @@ export type Verdict =
   | { readonly kind: "claim"; readonly code: string; readonly agent: string }
   /** `stranger`: it may be that they are told something, as the rules say. */
   | { readonly kind: "refused"; readonly why: string; readonly stranger: boolean };
+
+/**
+ * What becomes of a message: as an "aside" it begins no turn, but the agent is told of it with one. `keep` is how many of
+ * these the chat keeps.
+ */
+export type Decision =
+  | Exclude<Verdict, { readonly kind: "turn" }>
+  /** With `digest` it came late, and is answered with all of its chat that did. */
+  | (Extract<Verdict, { readonly kind: "turn" }> & { readonly digest?: true })
+  | { readonly kind: "aside"; readonly why: string; readonly keep: number };
 
 /** What was granted in chat to the sender of an event; "spent" where a guest has had all turns of the hour. */
 export type Granted = "owner" | "allowed" | "spent" | undefined;
@@ -53,7 +64,9 @@ export function agentFor(
   rules: ChannelRules,
 ): { readonly agent: string; readonly by: string } {
   const chat = under(rules.chats, event.place.chat);
-  const sender = under(chat?.senders, event.from.id);
+  const sender = idsOf(event.from)
+    .map((id) => under(chat?.senders, id))
+    .find((rule) => rule !== undefined);
   if (sender) return { agent: sender.agent, by: "sender" };
   const topic = under(chat?.topics, event.place.topic);
   if (topic?.agent !== undefined) return { agent: topic.agent, by: "topic" };
@@ -73,18 +86,23 @@ export function contextFor(event: { readonly place: Place }, rules: ChannelRules
   return under(rules.chats, event.place.chat)?.context ?? rules.context;
 }
 
+/** Whether one of a person's ids is on the deny list. */
+export function isDenied(person: Sender, { deny }: Pick<ChannelRules, "deny">): boolean {
+  return idsOf(person).some((id) => deny.includes(id));
+}
+
 /** The narrowest rule that lets somebody in says how they stand; a deny wins over all. */
 export function standingOf(
   event: { readonly place: Place; readonly from: Sender },
   rules: ChannelRules,
   granted: Granted,
 ): Standing {
-  const person = event.from.id;
-  if (rules.deny.includes(person)) return "denied";
-  if (rules.owner === person || granted === "owner") return "owner";
-  if (rules.allow.includes(person) || granted === "allowed") return "allowed";
+  const isOneOf = (people: readonly string[]): boolean => idsOf(event.from).some((id) => people.includes(id));
+  if (isDenied(event.from, rules)) return "denied";
+  if ((rules.owner !== undefined && isOneOf([rules.owner])) || granted === "owner") return "owner";
+  if (isOneOf(rules.allow) || granted === "allowed") return "allowed";
   const inChat = under(rules.chats, event.place.chat)?.allow ?? [];
-  if (inChat !== "everyone" && inChat.includes(person)) return "allowed";
+  if (inChat !== "everyone" && isOneOf(inChat)) return "allowed";
   return rules.open || inChat === "everyone" ? "guest" : "stranger";
 }
 

@@ -1,4 +1,5 @@
 import type { ChoiceEvent, MessageEvent } from "../core/events.ts";
+import { idsOf } from "../core/identity.ts";
 import { join } from "../core/rendered.ts";
 import { type Notice, say, type SentenceKey } from "../core/sentences.ts";
 import type { Rendered } from "../core/tree.ts";
@@ -7,6 +8,8 @@ import { answerQuestion, type AskedChoice, choiceOf, LABEL_LENGTH, wasPressed } 
 import { insertPieces } from "../store/pieces.ts";
 import { type About, rulesFor } from "./about.ts";
 import { admit, agentFor, standingOf } from "./admit.ts";
+import { inItsTime } from "./decision.ts";
+import { latenessOf } from "./lateness.ts";
 import { take } from "./messages.ts";
 import { decide } from "./pairing.ts";
 import { spentNotice } from "./quota.ts";
@@ -41,6 +44,7 @@ type Refusal = { readonly why: string; readonly notice: Notice };
 
 const UNKNOWN = because("choice.expired", "the button is not known, or not any more");
 const EXPIRED = because("choice.expired", "the question has expired");
+const LATE = because("choice.expired", "the button was pressed long ago, while we were away");
 const NOT_YOURS = because("choice.not_yours", "the button is not for whoever pressed it");
 const USED = because("choice.used", "the question was answered already");
 
@@ -55,7 +59,9 @@ async function refusalOf(
   const { event, chat, granted, now } = about;
   const rules = rulesFor(about);
   if (!asked || !rules) return UNKNOWN;
-  if (asked.chat !== chat || (asked.person !== "" && asked.person !== event.from.id)) return NOT_YOURS;
+  if (asked.chat !== chat || (asked.person !== "" && !idsOf(event.from).includes(asked.person)))
+    return NOT_YOURS;
+  if (latenessOf(event, rules, now) !== "in time") return LATE;
   if (asked.expiresAt <= now) return EXPIRED;
   if (asked.means !== "say") return standingOf(event, rules, granted) === "owner" ? undefined : NOT_YOURS;
   // Without what stands on the button: the agent has written that, and it is no command of a person's.
@@ -77,7 +83,8 @@ async function sayFor(about: About<ChoiceEvent>, label: string): Promise<void> {
   const rules = rulesFor(about);
   if (!rules) return;
   const { agent } = agentFor(event, rules);
-  await take({ ...about, event: said(event, label) }, { kind: "turn", agent, by: "button" });
+  const saying = { ...about, event: said(event, label) };
+  await take(saying, inItsTime(saying, { kind: "turn", agent, by: "button" }));
 }
 
 function said({ id, ref = "", place, from, sentAt }: ChoiceEvent, text: string): MessageEvent {

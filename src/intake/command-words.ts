@@ -1,4 +1,4 @@
-import type { CommandWords } from "../core/channel.ts";
+import type { CommandWords } from "../core/host.ts";
 import { COMMANDS } from "../core/commands.ts";
 import type { ChannelRules } from "../core/rules.ts";
 import { type Language, say } from "../core/sentences.ts";

@@ -23,8 +23,10 @@ export async function command(about: About, name: CommandName, agent: string): P
     case "status": {
       const found = await status(trx, chat, agent, rules);
       const running = found.running ? "yes" : "no";
-      const place = isOwner(about) ? say("status.place", "en", { place: placeWords(about) }) : "";
-      return await answer(about, "status.body", { ...found, agent, running, place });
+      const owner = isOwner(about);
+      const place = owner ? say("status.place", "en", { place: placeWords(about) }) : "";
+      const connections = owner ? connectionLines(about) : "";
+      return await answer(about, "status.body", { ...found, agent, running, place, connections });
     }
     case "help":
       return await help(about);
@@ -71,6 +73,14 @@ function placeWords({ event }: About): string {
   return topic === undefined
     ? JSON.stringify(chat)
     : `${JSON.stringify(chat)}, topic ${JSON.stringify(topic)}`;
+}
+
+/** The connections that are not open though they are to be. */
+function connectionLines({ connections }: About): string {
+  return connections()
+    .filter(({ is }) => is !== "open" && is !== "off")
+    .map(({ id, words }) => say("status.connection", "en", { id, words }))
+    .join("");
 }
 
 /** What stands behind the name of the command. */

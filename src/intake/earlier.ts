@@ -1,3 +1,4 @@
+import { NOT_ADDRESSED } from "../store/asides.ts";
 import type { KeptRow } from "../store/edits.ts";
 
 /** How far a message has come that is edited or taken back. */
@@ -27,7 +28,7 @@ export function earlierOf(rows: readonly KeptRow[]): Earlier {
       // What is told with a turn of something else ends with that turn.
       return { is: row.intent > 0 ? "running" : "overheard", row };
     case "refused":
-      return row.why === "not addressed" ? { is: "overheard", row } : over("its message was not taken");
+      return row.why === NOT_ADDRESSED ? { is: "overheard", row } : over("its message was not taken");
     case "consumed":
       if (row.intent > 0)
         return row.ended === "stopped" ? over("its turn was stopped") : { is: "answered", row };

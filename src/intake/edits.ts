@@ -1,4 +1,5 @@
 import type { EditEvent, MessageEvent } from "../core/events.ts";
+import { idsOf } from "../core/identity.ts";
 import { becomeTurn, insertAttachments, replaceAttachments } from "../store/attachments.ts";
 import { currentThread } from "../store/chats.ts";
 import {
@@ -13,10 +14,12 @@ import {
 import { type About, rulesFor } from "./about.ts";
 import { admit } from "./admit.ts";
 import { contentHash } from "./content-hash.ts";
+import { decisionOn } from "./decision.ts";
 import { type Earlier, earlierOf, pendingIn } from "./earlier.ts";
 import { reopened } from "./gather.ts";
 import { keepAside, keepTurn } from "./keep.ts";
-import { decisionOn, take } from "./messages.ts";
+import { latenessOf } from "./lateness.ts";
+import { take } from "./messages.ts";
 import { turnFreeAt, withQuota } from "./quota.ts";
 import { record } from "./record.ts";
 
@@ -29,12 +32,13 @@ const RERUN_MS = 48 * 3_600_000;
  */
 export async function takeEdit(about: About<EditEvent>): Promise<void> {
   const { trx, chat, event, granted } = about;
-  const may = admit(withoutContent(event), rulesFor(about), granted);
-  if (may.kind === "refused") return await refuse(about, may.why);
+  const may = event.own ? undefined : admit(withoutContent(event), rulesFor(about), granted);
+  if (may?.kind === "refused") return await refuse(about, may.why);
   const rows = await rowsOf(trx, chat, event.ref);
   // Some platforms pass on what anybody claims to edit.
   const said = rows.find(({ type }) => type === "message");
-  if (said && said.sender !== event.from.id) return await refuse(about, "its message is another's");
+  if (said && !idsOf(event.from).includes(said.sender))
+    return await refuse(about, "its message is another's");
   if (rows[0]?.contentHash === contentHash(event.content)) {
     await isNew(about, { step: "nothing that can be seen has changed", of: rows[0].id });
     return;
@@ -132,7 +136,7 @@ async function correct(
   pending: readonly number[],
 ): Promise<void> {
   const { trx, channel, chat, event, now, after, effects } = about;
-  const rules = rulesFor(about)?.edits;
+  const { edits: rules, away } = rulesFor(about) ?? {};
   if (row.thread !== (await currentThread(trx, chat, row.agent)))
     return await refuse(about, "its thread was ended");
   const { agent, thread, sender, receivedAt } = row;
@@ -146,7 +150,8 @@ async function correct(
     about: row.id,
     contentHash: contentHash(event.content),
   };
-  const recent = newest && now - receivedAt <= RERUN_MS;
+  const inTime = !about.still && away !== undefined && latenessOf(event, { away }, now) === "in time";
+  const recent = newest && inTime && now - receivedAt <= RERUN_MS;
   const rerun = rules?.answered === "rerun" && recent && (await turnFreeAt(about)) <= now;
   const known = { ...event, known: { newest, at: receivedAt, by: sender } };
   const id = rerun

@@ -1,5 +1,5 @@
 import { say } from "../core/sentences.ts";
-import { durationWords } from "../core/words.ts";
+import { agoWords, durationWords } from "../core/words.ts";
 import { latestTurn, missedIn } from "../store/fates.ts";
 import type { About } from "./about.ts";
 import { modelOf } from "./status.ts";
@@ -28,12 +28,4 @@ export async function lastTurn({ trx, chat, now, rules }: About): Promise<string
     took: durationWords(((endedAt === 0 ? now : endedAt) - startedAt) / 1_000),
     state: error === "" ? state : `${state} (${error})`,
   });
-}
-
-/** "40 s", "12 min", "5 h", "2 days". */
-function agoWords(ms: number): string {
-  const minutes = Math.floor(ms / 60_000);
-  if (minutes < 1) return durationWords(Math.max(ms, 0) / 1_000);
-  if (minutes < 60) return `${minutes} min`;
-  return minutes < 48 * 60 ? `${Math.floor(minutes / 60)} h` : `${Math.floor(minutes / (24 * 60))} days`;
 }

@@ -14,6 +14,10 @@ const ALBUM_MS = 1_000;
 const FORWARD_MS = 300;
 /** However it goes on, a person waits no longer than this for the turn to begin. */
 const LONGEST_MS = 10_000;
+/** What a platform has kept for us comes as fast as it can send it. */
+const LATE_MS = 5_000;
+/** Whoever wrote it has waited for long, and one answer to all of it is worth a minute more. */
+const LATE_LONGEST_MS = 60_000;
 
 /** How long to wait for more after this message, in ms. */
 export function windowMs(event: MessageEvent): number {
@@ -41,16 +45,21 @@ export type Gathered =
 
 /**
  * Whether a message belongs to an open intent: it came before the window closed, or it is a late item of its album.
- * Pure; `now` is the time of the commit, so that a slow download never splits what belongs together.
+ * What is late belongs together as long as more of it comes. Pure; `now` is the time of the commit, so that a slow download never splits what belongs together.
  */
-export function gather(event: MessageEvent, open: Open | undefined, now: number): Gathered {
-  const ownDueAt = now + windowMs(event);
+export function gather(
+  event: MessageEvent,
+  open: Open | undefined,
+  now: number,
+  { late }: { readonly late: boolean } = { late: false },
+): Gathered {
+  const ownDueAt = now + (late ? LATE_MS : windowMs(event));
   if (!open) return { joins: undefined, dueAt: ownDueAt };
   const sameAlbum = event.albumId !== undefined && event.albumId === open.album;
   // Before its first message: the clock was set back, and the window would stay open for as long.
-  const inWindow = open.firstAt <= now && now < open.dueAt && !event.whole;
+  const inWindow = open.firstAt <= now && now < open.dueAt && (late || !event.whole);
   if (!sameAlbum && !inWindow) return { joins: undefined, dueAt: ownDueAt };
-  return { joins: open.intent, dueAt: closing(open, ownDueAt, now) };
+  return { joins: open.intent, dueAt: closing(open, ownDueAt, now, late ? LATE_LONGEST_MS : LONGEST_MS) };
 }
 
 /** When the window of an intent closes in which a message was edited: whoever edits is still at it. Pure. */
@@ -58,7 +67,12 @@ export function reopened(open: Pick<Open, "firstAt" | "dueAt">, now: number): nu
   return closing(open, now + TEXT_MS, now);
 }
 
-function closing({ firstAt, dueAt }: Pick<Open, "firstAt" | "dueAt">, ownDueAt: number, now: number): number {
-  const latest = Math.max(firstAt + LONGEST_MS, now);
+function closing(
+  { firstAt, dueAt }: Pick<Open, "firstAt" | "dueAt">,
+  ownDueAt: number,
+  now: number,
+  longestMs = LONGEST_MS,
+): number {
+  const latest = Math.max(firstAt + longestMs, now);
   return Math.min(Math.max(ownDueAt, dueAt), latest);
 }

@@ -6,15 +6,18 @@ import type { Log } from "../core/log.ts";
 import type { Rules } from "../core/rules.ts";
 import { chatOf } from "../store/chats.ts";
 import type { Database } from "../store/database.ts";
-import { type Grant, grantOf } from "../store/people.ts";
 import type { Queries } from "../store/tables.ts";
-import type { About, Effects, Placed, Told, Words } from "./about.ts";
+import type { About, Connections, Effects, Placed, Told, Words } from "./about.ts";
+import { rememberWhoIsMeant } from "./aliases.ts";
 import { takeChoice } from "./choices.ts";
 import { takeDeletion } from "./deletions.ts";
+import { takeDelivery } from "./deliveries.ts";
 import { takeEdit } from "./edits.ts";
+import { standingIn } from "./granted.ts";
 import { takeMembership } from "./memberships.ts";
 import { takeMessage } from "./messages.ts";
 import { rulesByEachId, takeMove } from "./moves.ts";
+import { keepsStill } from "./own.ts";
 import { withQuota } from "./quota.ts";
 import { takeReaction } from "./reactions.ts";
 
@@ -27,6 +30,7 @@ export class Intake {
   readonly #clock: Clock;
   readonly #log: Log;
   readonly #words: Words;
+  readonly #connections: Connections;
   readonly #effects: Effects;
   #rules: Rules;
 
@@ -36,6 +40,7 @@ export class Intake {
     readonly log: Log;
     readonly rules: Rules;
     readonly words: Words;
+    readonly connections: Connections;
     readonly effects: Effects;
   }) {
     this.#database = parts.database;
@@ -43,6 +48,7 @@ export class Intake {
     this.#log = parts.log;
     this.#rules = parts.rules;
     this.#words = parts.words;
+    this.#connections = parts.connections;
     this.#effects = parts.effects;
   }
 
@@ -58,13 +64,17 @@ export class Intake {
     const shown = new Map<string, string>();
     if (events.length === 0) return shown;
     const after: (() => void)[] = [];
+    const work = async (trx: Queries): Promise<void> => {
+      for (const event of events) {
+        const words = await this.#take(trx, channel, event, after);
+        if (words !== undefined) shown.set(event.id, words);
+      }
+    };
     try {
-      await this.#database.db.transaction().execute(async (trx) => {
-        for (const event of events) {
-          const words = await this.#take(trx, channel, event, after);
-          if (words !== undefined) shown.set(event.id, words);
-        }
-      });
+      // There are many receipts, and one that a power cut takes back is missed by nobody.
+      await (events.every(isReceipt)
+        ? this.#database.light(work)
+        : this.#database.db.transaction().execute(work));
     } catch (cause) {
       throw new GatewayError("store.unavailable", `${events.length} events could not be committed`, {
         cause,
@@ -103,6 +113,9 @@ export class Intake {
       case "reaction":
         await takeReaction(await this.#about(trx, channel, event, after));
         return undefined;
+      case "delivery":
+        await takeDelivery(this.#told(trx, channel, event, after));
+        return undefined;
     }
   }
 
@@ -120,6 +133,7 @@ export class Intake {
       rules: this.#rules,
       effects: this.#effects,
       words: this.#words,
+      connections: this.#connections,
       log: this.#log,
       after,
     };
@@ -133,21 +147,14 @@ export class Intake {
   ): Promise<About<Event>> {
     const told = this.#told(trx, channel, event, after);
     const chat = await chatOf(trx, channel, event.place);
-    const rules = await rulesByEachId(told, event.place.chat);
-    return await withQuota({ ...told, rules, chat, ...standing(await grantOf(trx, channel, event.from.id)) });
+    await rememberWhoIsMeant(told);
+    const rules = await rulesByEachId(told, event.place);
+    const { sentAt } = event;
+    const still = await keepsStill(trx, chat, { sentAt, now: told.now, rules: rules.channels.get(channel) });
+    return await withQuota({ ...told, rules, chat, still, ...(await standingIn(trx, channel, event.from)) });
   }
 }
 
-function standing(known: Pick<Grant, "role" | "at"> | undefined): Pick<About, "granted" | "toldAt"> {
-  switch (known?.role) {
-    case undefined:
-      return { granted: undefined, toldAt: 0 };
-    case "owner":
-    case "allowed":
-      return { granted: known.role, toldAt: 0 };
-    case "stranger":
-      return { granted: undefined, toldAt: known.at };
-    case "refused":
-      return { granted: undefined, toldAt: Infinity };
-  }
+function isReceipt(event: InboundEvent): boolean {
+  return event.type === "delivery" && event.status !== "refused";
 }

@@ -1,9 +1,9 @@
-import { createHash } from "node:crypto";
 import type { DeleteEvent, EditEvent, ReactionEvent } from "../core/events.ts";
 import type { ChatId, ThreadId } from "../core/identity.ts";
 import { MOST_NOTES, trimAsides } from "../store/asides.ts";
 import { insertEvent, type Known, openIntent } from "../store/inbox.ts";
 import type { Told } from "./about.ts";
+import { payloadHash } from "./content-hash.ts";
 
 type AboutEarlier = EditEvent | DeleteEvent | ReactionEvent;
 
@@ -63,7 +63,7 @@ async function insert(
     type: event.type,
     payload: JSON.stringify(event),
     // As it was handed over: what is known of the message is none of it.
-    payloadHash: createHash("sha256").update(JSON.stringify(told)).digest("hex"),
+    payloadHash: payloadHash(told),
     contentHash: as.contentHash,
     sender: as.sender,
     ref: as.ref,

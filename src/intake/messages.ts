@@ -1,27 +1,18 @@
-import { createHash } from "node:crypto";
 import type { MessageEvent, StopEvent } from "../core/events.ts";
-import { trimAsides } from "../store/asides.ts";
+import { NOT_ADDRESSED, trimAsides } from "../store/asides.ts";
 import { insertAttachments } from "../store/attachments.ts";
 import { currentThread } from "../store/chats.ts";
-import {
-  hasAlbum,
-  insertEvent,
-  isInIntent,
-  latestIntent,
-  openIntent,
-  type TraceStep,
-} from "../store/inbox.ts";
+import { insertEvent, isInIntent, openIntent, type TraceStep } from "../store/inbox.ts";
 import { unparkChat } from "../store/pieces.ts";
-import { type About, rulesFor } from "./about.ts";
-import { admit, contextFor, type Verdict } from "./admit.ts";
+import type { About } from "./about.ts";
+import type { Decision } from "./admit.ts";
 import { command, stop } from "./commands.ts";
-import { contentHash } from "./content-hash.ts";
+import { contentHash, payloadHash } from "./content-hash.ts";
+import { decisionOn } from "./decision.ts";
 import { gather } from "./gather.ts";
-import { isCalledBy, isSpoken } from "./named.ts";
+import { gatheredFor } from "./gathered.ts";
+import { takeOver } from "./own.ts";
 import { claim, stranger } from "./strangers.ts";
-
-/** What becomes of a message: as an "aside" it is not for the agent, but it is told of it with a turn of the chat. */
-export type Decision = Verdict | { readonly kind: "aside"; readonly why: string; readonly context: number };
 
 /** What people say to us, and the platform's own sign to stop: repeat? admitted? a command? which intent does it join? */
 export async function takeMessage(about: About<MessageEvent | StopEvent>): Promise<void> {
@@ -38,11 +29,14 @@ export async function take(about: About<MessageEvent | StopEvent>, decision: Dec
 }
 
 async function followUp(about: About<MessageEvent | StopEvent>, decision: Decision): Promise<void> {
-  const { trx, chat, now, after, effects } = about;
+  const { trx, chat, event, now, after, effects } = about;
   if (decision.kind === "listen") return;
   if (decision.kind === "aside") {
-    const { why, context: keep } = decision;
-    return await trimAsides(trx, chat, { type: "message", keep, why, now });
+    const { why, keep } = decision;
+    const among = why === NOT_ADDRESSED ? "overheard" : "kept";
+    await trimAsides(trx, chat, { type: "message", among, keep, why, now });
+    if (event.type === "message" && event.own) await takeOver({ ...about, event });
+    return;
   }
   if (decision.kind === "refused") {
     if (decision.stranger) await stranger(about);
@@ -62,32 +56,6 @@ async function followUp(about: About<MessageEvent | StopEvent>, decision: Decisi
   }
 }
 
-/**
- * In a group, what does not speak to us may still be for us: it calls us by name, only one item of an album carries the
- * words that do, and in what is spoken they are heard later. And the agent may be told of the rest.
- */
-export async function decisionOn(about: About<MessageEvent | StopEvent>): Promise<Decision> {
-  const { trx, channel, chat, event, granted, now } = about;
-  const rules = rulesFor(about);
-  const verdict = admit(event, rules, granted);
-  if (verdict.kind !== "refused" || event.type !== "message" || event.addressed) return verdict;
-  const ifAddressed = admit({ ...event, addressed: true }, rules, granted);
-  if (ifAddressed.kind === "turn") {
-    if (isCalledBy(event, rules?.names ?? [])) return { ...ifAddressed, by: "name" };
-    if (event.albumId !== undefined) {
-      const of = { channel, sender: event.from.id, album: event.albumId, now };
-      const follows = await hasAlbum(trx, chat, of);
-      if (follows) return { ...ifAddressed, by: "album" };
-    } else {
-      const hears = about.rules.agents.get(ifAddressed.agent)?.transcriber !== undefined;
-      if (hears && (rules?.names ?? []).length > 0 && isSpoken(event))
-        return { ...ifAddressed, kind: "listen" };
-    }
-  }
-  const context = rules?.deny.includes(event.from.id) ? 0 : contextFor(event, rules);
-  return context > 0 ? { kind: "aside", why: "not addressed", context } : verdict;
-}
-
 /** Undefined when the chat has seen the event already. */
 async function insert(
   about: About<MessageEvent | StopEvent>,
@@ -101,10 +69,7 @@ async function insert(
     key: event.id,
     type: event.type,
     payload,
-    // Whom an item of an album is meant for may be known from the others that were handed over with it.
-    payloadHash: createHash("sha256")
-      .update(JSON.stringify({ ...event, addressed: undefined }))
-      .digest("hex"),
+    payloadHash: payloadHash(event),
     contentHash: event.type === "message" ? contentHash(event.content) : "",
     sender: event.from.id,
     ref: event.type === "message" ? event.ref : "",
@@ -127,11 +92,11 @@ async function insert(
   const { agent } = decision;
   const thread = await currentThread(trx, chat, agent);
   const listens = decision.kind === "listen";
+  const digest = decision.kind === "turn" && decision.digest === true;
   // What may not be for us joins nothing, and nothing joins it.
-  const open = listens
-    ? undefined
-    : await latestIntent(trx, { chat, sender: event.from.id, agent, thread, album: event.albumId ?? "" });
-  const { joins, dueAt } = gather(event, open, now);
+  const { joins, dueAt } = listens
+    ? gather(event, undefined, now)
+    : await gatheredFor({ ...about, event }, { agent, thread, digest });
   const id = await insertEvent(trx, {
     ...base,
     state: listens ? "listening" : "waiting",
@@ -139,6 +104,7 @@ async function insert(
     agent,
     thread,
     intent: joins ?? 0,
+    ...(digest ? { digest } : {}),
     dueAt,
     trace: { ...traceOf(decision, now), joins: joins ?? "nothing", windowMs: dueAt - now },
   });
@@ -160,7 +126,7 @@ async function insert(
 function traceOf(decision: Decision, at: number): TraceStep {
   switch (decision.kind) {
     case "turn":
-      return { at, step: "admitted", agent: decision.agent, by: decision.by };
+      return { at, step: decision.digest ? "late" : "admitted", agent: decision.agent, by: decision.by };
     case "listen":
       return { at, step: "listening for a name", agent: decision.agent, by: decision.by };
     case "command":

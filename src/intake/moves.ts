@@ -1,4 +1,4 @@
-import type { ChatMovedEvent } from "../core/events.ts";
+import type { ChatMovedEvent, Place } from "../core/events.ts";
 import type { Rules } from "../core/rules.ts";
 import { moveChat, otherIds } from "../store/moves.ts";
 import { unparkChat } from "../store/pieces.ts";
@@ -26,15 +26,15 @@ export async function takeMove(told: Told<ChatMovedEvent>): Promise<void> {
   });
 }
 
-/** The rules as they hold for a chat: what the operator wrote under another id that it has or had counts for this one. */
+/** The rules as they hold for a chat: what the operator wrote under another id that it has or had, or is known by, counts for this one. */
 export async function rulesByEachId(
   { trx, rules, channel }: Pick<Told, "trx" | "rules" | "channel">,
-  chat: string,
+  { chat, also = [] }: Pick<Place, "chat" | "also">,
 ): Promise<Rules> {
   const of = rulesFor({ rules, channel });
   if (!of || Object.keys(of.chats).length === 0 || Object.hasOwn(of.chats, chat)) return rules;
-  const others = await otherIds(trx, channel, chat);
-  const found = Object.entries(of.chats).find(([id]) => others.includes(id))?.[1];
+  const others = new Set([...also, ...(await otherIds(trx, channel, chat))]);
+  const found = Object.entries(of.chats).find(([id]) => others.has(id))?.[1];
   if (!found) return rules;
   const here = { ...of, chats: { ...of.chats, [chat]: found } };
   return { ...rules, channels: new Map(rules.channels).set(channel, here) };

@@ -1,5 +1,5 @@
 import type { Choice } from "../core/channel.ts";
-import type { ChannelId } from "../core/identity.ts";
+import { type ChannelId, idsOf } from "../core/identity.ts";
 import { say } from "../core/sentences.ts";
 import { inQuotes, oneLine } from "../core/words.ts";
 import { privateChatOf } from "../store/chats.ts";
@@ -18,6 +18,7 @@ import {
 import { grant, grantedOwners, grantOf } from "../store/people.ts";
 import { insertPieces } from "../store/pieces.ts";
 import { type About, answer, rulesFor } from "./about.ts";
+import { idsOfNamed } from "./aliases.ts";
 
 const NAME_LENGTH = 80;
 
@@ -36,7 +37,8 @@ export async function askToBeLetIn(about: About): Promise<boolean> {
 async function askOwner(about: About): Promise<void> {
   const { trx, channel, event, now, after, effects } = about;
   const named = rulesFor(about)?.owner;
-  const owners = named === undefined ? await grantedOwners(trx, channel) : [named];
+  const owners =
+    named === undefined ? await grantedOwners(trx, channel) : await idsOfNamed(about, channel, named);
   const place = await privateChatOf(trx, channel, owners);
   const name = oneLine(event.from.name).slice(0, NAME_LENGTH).toWellFormed();
   const [body] = about.words(channel, say("pair.asks", "en", { name: inQuotes(name) }));
@@ -93,10 +95,10 @@ export async function pair(about: About, code: string | undefined): Promise<void
  * who became one by a start link only where they are one. Else a friend with a bot of their own could let themselves in.
  */
 async function decidesIn({ trx, rules, channel, event }: About, other: ChannelId): Promise<boolean> {
-  const person = event.from.id;
-  if (other === channel || [channel, other].some((id) => rules.channels.get(id)?.owner === person))
-    return true;
-  return (await grantOf(trx, other, person))?.role === "owner";
+  const ids = idsOf(event.from);
+  const owns = (id: ChannelId): boolean => ids.some((each) => rules.channels.get(id)?.owner === each);
+  if (other === channel || owns(channel) || owns(other)) return true;
+  return (await grantOf(trx, other, ids))?.role === "owner";
 }
 
 async function welcome(

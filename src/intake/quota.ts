@@ -1,11 +1,12 @@
 import type { InboundEvent } from "../core/events.ts";
+import { idsOf } from "../core/identity.ts";
 import type { Notice } from "../core/sentences.ts";
 import { currentThread } from "../store/chats.ts";
-import { latestIntent } from "../store/inbox.ts";
 import { nthTurnAt } from "../store/people.ts";
 import { type About, type Placed, rulesFor } from "./about.ts";
 import { agentFor, standingOf } from "./admit.ts";
-import { gather } from "./gather.ts";
+import { gatheredFor } from "./gathered.ts";
+import { latenessOf } from "./lateness.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -27,7 +28,7 @@ export async function turnFreeAt(about: About): Promise<number> {
   const { trx, channel, event, granted } = about;
   const rules = rulesFor(about);
   if (!rules || standingOf(event, rules, granted) !== "guest") return 0;
-  const at = await nthTurnAt(trx, { channel, person: event.from.id, n: rules.turnsPerHour });
+  const at = await nthTurnAt(trx, { channel, ids: idsOf(event.from), n: rules.turnsPerHour });
   return at === undefined ? 0 : at + HOUR_MS;
 }
 
@@ -43,7 +44,6 @@ async function joins(about: About): Promise<boolean> {
   if (event.type !== "message" || !rules) return false;
   const { agent } = agentFor(event, rules);
   const thread = await currentThread(trx, chat, agent);
-  const album = event.albumId ?? "";
-  const open = await latestIntent(trx, { chat, sender: event.from.id, agent, thread, album });
-  return gather(event, open, now).joins !== undefined;
+  const digest = latenessOf(event, rules, now) === "late";
+  return (await gatheredFor({ ...about, event }, { agent, thread, digest })).joins !== undefined;
 }

@@ -7,6 +7,7 @@ import { type About, rulesFor } from "./about.ts";
 import { admit } from "./admit.ts";
 import { reopened } from "./gather.ts";
 import { keepAside, keepTurn } from "./keep.ts";
+import { latenessOf } from "./lateness.ts";
 import { record } from "./record.ts";
 
 /** Of one person at one message; platforms allow fewer. */
@@ -44,7 +45,8 @@ export async function takeReaction(about: About<ReactionEvent>): Promise<void> {
   }
   if (added.length === 0) return await refuse(about, chat, "only what was there already was taken back");
   const kept = { chat, agent, thread, sender, ref: event.ref, about: 0, contentHash: "" };
-  await (rules.reactions === "turn"
+  const inTime = !about.still && latenessOf(event, rules, now) === "in time";
+  await (rules.reactions === "turn" && inTime
     ? keepTurn(about, { ...known, added }, kept, reopened({ firstAt: now, dueAt: now }, now))
     : keepAside(about, { ...known, added }, kept));
 }

@@ -1,8 +1,8 @@
-import { createHash } from "node:crypto";
 import type { InboundEvent } from "../core/events.ts";
 import type { ChatId } from "../core/identity.ts";
 import { insertEvent, type TraceStep } from "../store/inbox.ts";
 import type { Told } from "./about.ts";
+import { payloadHash } from "./content-hash.ts";
 
 /** Writes down an event that begins no turn, so that a repeat of it is known as one. Whether it is new. */
 export async function record<Event extends InboundEvent>(
@@ -21,7 +21,7 @@ export async function record<Event extends InboundEvent>(
     key: event.id,
     type: event.type,
     payload: "",
-    payloadHash: createHash("sha256").update(JSON.stringify(event)).digest("hex"),
+    payloadHash: payloadHash(event),
     contentHash: "",
     sender: as.sender,
     ref: "",

@@ -1,7 +1,7 @@
 import { rm } from "node:fs/promises";
 import { join } from "node:path";
 import type { MediaBlock } from "../core/blocks.ts";
-import type { Studio, Thumbnail, Waveform } from "../core/channel.ts";
+import type { Studio, Thumbnail, Waveform } from "../core/host.ts";
 import { type Clock, deadline } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import type { FileBlobs } from "../store/blobs.ts";

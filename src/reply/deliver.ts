@@ -147,6 +147,11 @@ export function deliver(by: {
         );
         await parkChat(database, open.chat, code);
         return undefined;
+      case "send.unanswered":
+        log.warn({ chat: open.chat, piece: open.id, err: error }, "it is not known whether a piece was sent");
+        await endPiece(database, open.id, { state: "unknown", error: code, now });
+        forms.ended(open.id);
+        return undefined;
       case "send.refused":
         if (stepDown === undefined || !forms.isNew(open, stepDown)) break;
         await replanPiece(database, open.id, {

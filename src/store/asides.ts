@@ -2,6 +2,7 @@ import type { DeleteEvent, EditEvent, MessageEvent, ReactionEvent } from "../cor
 import type { ChatId, ThreadId } from "../core/identity.ts";
 import { type Known, withTrace } from "./inbox.ts";
 import { isAside } from "./open-rows.ts";
+import type { Speaker } from "./speakers.ts";
 import type { Queries } from "./tables.ts";
 
 /** What the agent is told with a turn that is of something else. */
@@ -24,10 +25,18 @@ export type Correction = {
 /** At most so many of what is told of earlier messages, for each sort, are kept in a chat that has no turn. */
 export const MOST_NOTES = 20;
 
-/** Who said, did or took back something, by the platform's id. */
-export function personOf(event: AsideEvent): string {
-  return event.type === "deleted" ? event.known.by : event.from.id;
+/** As many messages are kept in a chat that the agent did not answer though they were for it, or were written by hand. */
+export const MOST_KEPT = 50;
+
+/** Who said, did or took back something. */
+export function personOf(event: AsideEvent): Speaker {
+  return event.type === "deleted" ? { id: event.known.by } : event.from;
 }
+
+/** Why a message that is not for the agent was left; others are kept for reasons of their own. */
+export const NOT_ADDRESSED = "not addressed";
+/** Why a message is kept that the account's own person has written by hand. */
+export const BY_HAND = "written by hand by the owner of the account";
 
 /**
  * What waits to be told with a turn on this thread, in the order it came; not what is about its own messages: of that the
@@ -74,12 +83,15 @@ export async function trimAsides(
   chat: ChatId,
   of: {
     readonly type: AsideEvent["type"];
+    /** Of messages: those that were not addressed, or those that are kept for reasons of their own. */
+    readonly among?: "overheard" | "kept";
     readonly keep: number;
     /** Why the older ones end. */
     readonly why: string;
     readonly now: number;
   },
 ): Promise<void> {
+  const { among } = of;
   await trx
     .updateTable("inbox")
     .set({
@@ -92,6 +104,7 @@ export async function trimAsides(
     .where("chat_id", "=", chat)
     .where(isAside)
     .where("type", "=", of.type)
+    .$if(among !== undefined, (query) => query.where("why", among === "kept" ? "!=" : "=", NOT_ADDRESSED))
     .where("id", "<=", (eb) =>
       eb
         .selectFrom("inbox as newest")
@@ -99,6 +112,9 @@ export async function trimAsides(
         .where("newest.chat_id", "=", chat)
         .where(isAside)
         .where("newest.type", "=", of.type)
+        .$if(among !== undefined, (query) =>
+          query.where("newest.why", among === "kept" ? "!=" : "=", NOT_ADDRESSED),
+        )
         .orderBy("newest.id", "desc")
         .offset(of.keep)
         .limit(1),

@@ -3,7 +3,7 @@ import type { EditEvent, MessageEvent, Place } from "../core/events.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Notice } from "../core/sentences.ts";
 import type { Database } from "./database.ts";
-import { trimAsides } from "./asides.ts";
+import { NOT_ADDRESSED, trimAsides } from "./asides.ts";
 import { type TraceStep, withTrace } from "./inbox.ts";
 import type { Queries } from "./tables.ts";
 
@@ -250,7 +250,7 @@ async function refuseUnnamed(
     .limit(1)
     .executeTakeFirst();
   if (more) return [];
-  const why = "not addressed";
+  const why = NOT_ADDRESSED;
   const unnamed = await trx
     .updateTable("inbox")
     .set(
@@ -270,7 +270,14 @@ async function refuseUnnamed(
     .executeTakeFirst();
   if (!unnamed) return [];
   await forgetTaken(trx, [inboxId]);
-  if (context > 0) await trimAsides(trx, unnamed.chat_id, { type: "message", keep: context, why, now });
+  if (context > 0)
+    await trimAsides(trx, unnamed.chat_id, {
+      type: "message",
+      among: "overheard",
+      keep: context,
+      why,
+      now,
+    });
   return [];
 }
 

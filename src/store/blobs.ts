@@ -18,7 +18,7 @@ import { dirname, join } from "node:path";
 import { pipeline } from "node:stream/promises";
 import type { Blobs } from "../core/agent.ts";
 import type { BlobRef } from "../core/blocks.ts";
-import type { BlobReader } from "../core/channel.ts";
+import type { BlobReader } from "../core/host.ts";
 import { asError, GatewayError, systemCode } from "../core/errors.ts";
 import { bytesWords } from "../core/words.ts";
 

@@ -15,7 +15,9 @@ export interface FactTables {
   speaker: SpeakerRow;
   claim_code: ClaimCodeRow;
   channel_state: ChannelStateRow;
+  channel_lease: ChannelLeaseRow;
   sent: SentRow;
+  alias: AliasRow;
   pairing: PairingRow;
   wrong_code: WrongCodeRow;
   question: QuestionRow;
@@ -30,6 +32,8 @@ export interface ChatRow {
   owner: string;
   epoch: number;
   until: number;
+  /** The agent keeps still there for what was said before; 0 where it never had to. */
+  paused_until: Generated<number>;
 }
 
 /** Where a platform finds a chat; `topic` is "" without one. */
@@ -84,6 +88,8 @@ export interface InboxRow {
   thread: string;
   /** The id of the first message of the intent that this one belongs to; 0 for what starts no turn. */
   intent: number;
+  /** Its intent is of messages that came late. */
+  digest: Generated<number>;
   album: string;
   received_at: number;
   /** When the window of its intent closes. */
@@ -188,6 +194,16 @@ export interface ChannelStateRow {
   channel: string;
   key: string;
   value: string;
+  /** From when on it may be forgotten; 0 for what stays. */
+  until: number;
+}
+
+/** Which process is a connection. `owner` is "" and `until` 0 while none is. */
+export interface ChannelLeaseRow {
+  channel: string;
+  owner: string;
+  epoch: number;
+  until: number;
 }
 
 /** A message of ours as the platform knows it: for replies, reactions, edits, and the search for lost ones. */
@@ -199,6 +215,16 @@ export interface SentRow {
   chat_id: ChatId;
   piece_id: number;
   at: number;
+  /** When it arrived, and when it was read; 0 where nobody has said so. */
+  delivered_at: Generated<number>;
+  read_at: Generated<number>;
+}
+
+/** Another id of a person or a chat, where the operator uses it. `id` is the one in all other rows. */
+export interface AliasRow {
+  channel: string;
+  alias: string;
+  id: string;
 }
 
 /** A stranger who may be let in with a code. */

@@ -1,4 +1,5 @@
-import type { ChatId } from "../core/identity.ts";
+import type { ChannelId, ChatId } from "../core/identity.ts";
+import { BY_HAND, NOT_ADDRESSED } from "./asides.ts";
 import type { InboxState, TurnState } from "./fact-tables.ts";
 import type { Queries } from "./tables.ts";
 
@@ -61,7 +62,8 @@ function whyMissed(row: {
     case "listening":
       return "being listened to for a name";
     case "aside":
-      return "kept for the next turn";
+      if (row.why === BY_HAND) return undefined;
+      return row.why === NOT_ADDRESSED || row.why === "" ? "kept for the next turn" : row.why;
     case "waiting":
       return (row.files ?? 0) > 0 ? "waiting for a file" : "waiting for its turn";
     case "claimed":
@@ -70,6 +72,19 @@ function whyMissed(row: {
       if (row.turn === "stopped") return "its turn was stopped";
       return row.turn === "failed" ? `its turn failed (${row.error ?? ""})` : undefined;
   }
+}
+
+/** Whether the agent was asked something in a chat that is not forgotten yet. */
+export async function hadTurn(trx: Queries, channel: ChannelId, chat: ChatId): Promise<boolean> {
+  const asked = await trx
+    .selectFrom("inbox")
+    .select("id")
+    .where("channel", "=", channel)
+    .where("chat_id", "=", chat)
+    .where("intent", ">", 0)
+    .limit(1)
+    .executeTakeFirst();
+  return asked !== undefined;
 }
 
 /** The last turn that messages of a chat were in. Times are epoch ms; `endedAt` is 0 while it runs. */

@@ -25,6 +25,8 @@ export type NewEvent = {
   readonly agent: string;
   readonly thread: ThreadId;
   readonly intent: number;
+  /** It is answered with all that came late. */
+  readonly digest?: true;
   readonly album: string;
   readonly receivedAt: number;
   readonly dueAt: number;
@@ -58,6 +60,7 @@ export async function insertEvent(trx: Queries, event: NewEvent): Promise<number
       agent: event.agent,
       thread: event.thread,
       intent: event.intent,
+      digest: event.digest ? 1 : 0,
       album: event.album,
       received_at: event.receivedAt,
       due_at: event.dueAt,
@@ -76,7 +79,7 @@ export async function insertEvent(trx: Queries, event: NewEvent): Promise<number
 
 /**
  * The latest intent of this sender that no turn has claimed yet; rather the one that holds the album, if one does.
- * Times are epoch ms; `album` is "" for an intent without an item of it.
+ * Times are epoch ms; `album` is "" for an intent without an item of it. Of what came late it is everybody's.
  */
 export type OpenIntent = {
   readonly intent: number;
@@ -90,6 +93,8 @@ export async function latestIntent(
   of: {
     readonly chat: ChatId;
     readonly sender: string;
+    /** Whether it came late. */
+    readonly digest?: boolean;
     readonly agent: string;
     readonly thread: ThreadId;
     /** "" for a message that belongs to none. */
@@ -109,7 +114,8 @@ export async function latestIntent(
     .where("state", "=", "waiting")
     .where("turn_id", "=", 0)
     .where("intent", ">", 0)
-    .where("sender", "=", of.sender)
+    .where("digest", "=", of.digest ? 1 : 0)
+    .$if(!of.digest, (query) => query.where("sender", "=", of.sender))
     .where("agent", "=", of.agent)
     .where("thread", "=", of.thread)
     .groupBy("intent")
@@ -225,6 +231,8 @@ export type WaitingMessage = {
   readonly taken: ReadonlyMap<number, TakenAttachment>;
   /** In a group: by which number its sender is known there. */
   readonly speaker?: number;
+  /** It came late, and is answered with all of its chat that did. */
+  readonly late?: true;
 };
 
 export type TakenAttachment = {

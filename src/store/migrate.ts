@@ -6,8 +6,10 @@ import { facts } from "./migrations/0001-facts.ts";
 import { threads } from "./migrations/0002-threads.ts";
 import { notices } from "./migrations/0003-notices.ts";
 import { channels } from "./migrations/0004-channels.ts";
+import { connections } from "./migrations/0005-connections.ts";
+import { account } from "./migrations/0006-account.ts";
 
-const MIGRATIONS: readonly Migration[] = [facts, threads, notices, channels];
+const MIGRATIONS: readonly Migration[] = [facts, threads, notices, channels, connections, account];
 
 /**
  * Brings the schema to this program's version, each step in a transaction of its own; several processes may call it

@@ -46,7 +46,7 @@ export async function moveChat(trx: Queries, move: Move): Promise<Moved> {
   return { chats: [...touched], isNew };
 }
 
-/** The other ids that a platform's chat has or had. */
+/** The other ids that a platform's chat has or had, and those that the operator knows it by. */
 export async function otherIds(trx: Queries, channel: ChannelId, chat: string): Promise<readonly string[]> {
   const rows = await trx
     .selectFrom("address as one")
@@ -56,7 +56,14 @@ export async function otherIds(trx: Queries, channel: ChannelId, chat: string): 
     .where("one.channel", "=", channel)
     .where("one.chat", "=", chat)
     .where("other.chat", "!=", chat)
-    .orderBy("other.chat")
+    .union(
+      trx
+        .selectFrom("alias")
+        .select("alias.alias as chat")
+        .where("alias.channel", "=", channel)
+        .where("alias.id", "=", chat),
+    )
+    .orderBy("chat")
     .execute();
   return rows.map((row) => row.chat);
 }

@@ -22,19 +22,25 @@ export async function allGrants(database: Database): Promise<readonly Grant[]> {
   }));
 }
 
-/** What was granted to a person or refused, or that they are a stranger who was told so. Read anew for each event: a revocation holds at once. */
+/**
+ * What was granted to a person or refused under any of their ids, or that they are a stranger who was told so; a refusal
+ * comes first. Read anew for each event: a revocation holds at once.
+ */
 export async function grantOf(
   trx: Queries,
   channel: ChannelId,
-  person: string,
+  ids: readonly string[],
 ): Promise<Pick<Grant, "role" | "at"> | undefined> {
-  return await trx
+  const rows = await trx
     .selectFrom("person")
     .select(["role", "at"])
     .where("channel", "=", channel)
-    .where("person", "=", person)
-    .executeTakeFirst();
+    .where("person", "in", ids)
+    .execute();
+  return rows.toSorted((one, other) => RANKS[one.role] - RANKS[other.role] || other.at - one.at)[0];
 }
+
+const RANKS: Readonly<Record<Role, number>> = { refused: 0, owner: 1, allowed: 2, stranger: 3 };
 
 export async function hasOwner(database: Database, channel: ChannelId): Promise<boolean> {
   return (await grantedOwners(database.db, channel)).length > 0;
@@ -108,13 +114,13 @@ export async function useClaimCode(trx: Queries, channel: ChannelId, code: strin
  */
 export async function nthTurnAt(
   trx: Queries,
-  { channel, person, n }: { readonly channel: ChannelId; readonly person: string; readonly n: number },
+  { channel, ids, n }: { readonly channel: ChannelId; readonly ids: readonly string[]; readonly n: number },
 ): Promise<number | undefined> {
   const row = await trx
     .selectFrom("inbox")
     .select("received_at")
     .where("channel", "=", channel)
-    .where("sender", "=", person)
+    .where("sender", "in", ids)
     .where((eb) => eb.or([eb("intent", "=", eb.ref("id")), eb("state", "=", "listening")]))
     .where("state", "!=", "withdrawn")
     .orderBy("received_at", "desc")

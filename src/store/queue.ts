@@ -1,3 +1,4 @@
+import { sql } from "kysely";
 import { isQuoted } from "./attachments.ts";
 import type { Database } from "./database.ts";
 import type { InboxState, PieceState } from "./fact-tables.ts";
@@ -78,6 +79,9 @@ export type Story = {
     readonly state: PieceState;
     readonly attempts: number;
     readonly error: string;
+    /** When the last of it arrived, and was read, epoch ms; 0 where nobody has said so. */
+    readonly deliveredAt: number;
+    readonly readAt: number;
   }[];
 };
 
@@ -93,10 +97,19 @@ export async function storyOf(database: Database, id: number): Promise<Story | u
     .execute();
   const pieces = await db
     .selectFrom("piece")
-    .select(["id", "state", "attempts", "error"])
-    .where("turn_id", "=", row.turn_id)
-    .where("turn_id", ">", 0)
-    .orderBy("id")
+    .leftJoin("sent", "sent.piece_id", "piece.id")
+    .select((eb) => [
+      "piece.id",
+      "piece.state",
+      "piece.attempts",
+      "piece.error",
+      eb.fn.coalesce(eb.fn.max("sent.delivered_at"), sql<number>`0`).as("deliveredAt"),
+      eb.fn.coalesce(eb.fn.max("sent.read_at"), sql<number>`0`).as("readAt"),
+    ])
+    .where("piece.turn_id", "=", row.turn_id)
+    .where("piece.turn_id", ">", 0)
+    .groupBy(["piece.id", "piece.state", "piece.attempts", "piece.error"])
+    .orderBy("piece.id")
     .execute();
   return {
     id,

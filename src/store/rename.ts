@@ -13,7 +13,9 @@ export async function renameChannel(database: Database, was: ChannelId, now: Cha
       "person",
       "claim_code",
       "channel_state",
+      "channel_lease",
       "sent",
+      "alias",
       "pairing",
       "wrong_code",
     ] as const) {

@@ -1,23 +1,30 @@
-import type { ChatId } from "../core/identity.ts";
+import { type ChatId, idsOf } from "../core/identity.ts";
 import type { Queries } from "./tables.ts";
 
+/** Somebody by the id that stays, and others of theirs. */
+export type Speaker = { readonly id: string; readonly also?: readonly string[] };
+
 /**
- * The numbers by which people are known in a chat, from 1, and always the same: a name can be taken by others.
+ * The numbers by which people are known in a chat, from 1, and always the same: a name can be taken by others. By their ids.
  * Only for who holds the chat: two at once would give out one number twice.
  */
 export async function speakerNumbers(
   trx: Queries,
   chat: ChatId,
-  people: readonly string[],
+  people: readonly Speaker[],
 ): Promise<ReadonlyMap<string, number>> {
   const rows = await trx
     .selectFrom("speaker")
     .select(["person", "n"])
     .where("chat_id", "=", chat)
-    .where("person", "in", people)
+    .where("person", "in", people.flatMap(idsOf))
     .execute();
   const known = new Map(rows.map(({ person, n }) => [person, n]));
-  const others = [...new Set(people)].filter((person) => !known.has(person));
+  for (const person of people) {
+    const as = idsOf(person).find((id) => known.has(id));
+    if (as !== undefined) known.set(person.id, known.get(as) ?? 0);
+  }
+  const others = [...new Set(people.map(({ id }) => id))].filter((id) => !known.has(id));
   if (others.length === 0) return known;
   const last = await trx
     .selectFrom("speaker")

@@ -12,7 +12,7 @@ import { isOpenMessage } from "./open-rows.ts";
 import { insertPieces, type NewPiece } from "./pieces.ts";
 import { speakerNumbers } from "./speakers.ts";
 import type { Tables } from "./tables.ts";
-import { attachmentsOf, oldestIntent, spokenBy, toWaiting } from "./waiting.ts";
+import { attachmentsOf, oldestIntent, saidBy, spokenBy, toWaiting } from "./waiting.ts";
 
 /** A message whose turn has ended the process this many times is set aside. */
 export const CRASHES_BEFORE_DEAD = 3;
@@ -78,7 +78,7 @@ export async function claimTurn(
     const dead = crashes >= CRASHES_BEFORE_DEAD;
     const ids = messages.map((message) => message.id);
     const told = dead ? [] : await asidesFor(trx, { chat, thread: first.thread, messages: ids });
-    const people = [first.sender, ...told.map(({ event }) => personOf(event))];
+    const people = [...messages.map(saidBy), ...told.map(({ event }) => personOf(event))];
     const speakers = row.kind === "group" ? await speakerNumbers(trx, chat, people) : NOBODY;
     const hold: Hold = { chat, owner: by.owner, epoch: row.epoch + 1 };
     await trx
@@ -126,7 +126,7 @@ export async function claimTurn(
       thread: first.thread,
       intent: first.intent,
       messages: waiting,
-      asides: told.map((aside) => ({ ...aside, ...spokenBy(speakers, personOf(aside.event)) })),
+      asides: told.map((aside) => ({ ...aside, ...spokenBy(speakers, personOf(aside.event).id) })),
     };
     return { kind: dead ? "dead" : "turn", turn };
   });

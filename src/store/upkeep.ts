@@ -1,4 +1,5 @@
 import type { ChatId } from "../core/identity.ts";
+import { endLeases } from "./channel-lease.ts";
 import { pruneQuestions } from "./choices.ts";
 import type { Database } from "./database.ts";
 import { beforeClaim, withTrace } from "./inbox.ts";
@@ -10,11 +11,12 @@ export type Recovered = { readonly turns: number; readonly messages: number };
 
 /**
  * Takes over from holders that are gone: their claimed messages wait again (with the crash counted), their turns are
- * abandoned, their holds end. Only for the one owner of a data folder; many processes wait for `until` instead.
+ * abandoned, their holds and leases end. Only for the one owner of a data folder; many processes wait for `until` instead.
  */
 export async function recover(database: Database, now: number): Promise<Recovered> {
   return await database.db.transaction().execute(async (trx) => {
     await trx.updateTable("chat").set({ owner: "", until: 0 }).where("owner", "!=", "").execute();
+    await endLeases(trx);
     const turns = await trx
       .updateTable("turn")
       .set({ state: "abandoned", error: "the process ended", ended_at: now })

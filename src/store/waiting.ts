@@ -4,13 +4,25 @@ import type { Notice, SentenceKey } from "../core/sentences.ts";
 import type { AttachmentRow, InboxRow } from "./fact-tables.ts";
 import type { TakenAttachment, TurnEvent, WaitingMessage } from "./inbox.ts";
 import { isOpenMessage } from "./open-rows.ts";
+import type { Speaker } from "./speakers.ts";
 import type { Queries } from "./tables.ts";
 
 /** The rows of the intent of a chat that is next. */
 export async function oldestIntent(trx: Queries, chat: ChatId): Promise<readonly IntentRow[]> {
   return await trx
     .selectFrom("inbox")
-    .select(["id", "payload", "sender", "agent", "thread", "intent", "received_at", "due_at", "claims"])
+    .select([
+      "id",
+      "payload",
+      "sender",
+      "agent",
+      "thread",
+      "intent",
+      "digest",
+      "received_at",
+      "due_at",
+      "claims",
+    ])
     .where("chat_id", "=", chat)
     .where(isOpenMessage)
     .where("state", "=", "waiting")
@@ -46,7 +58,7 @@ export async function attachmentsOf(
 type IntentRow = Pick<
   InboxRow,
   "payload" | "sender" | "agent" | "thread" | "intent" | "received_at" | "due_at" | "claims"
-> & { readonly id: number };
+> & { readonly id: number; readonly digest: number };
 
 type TakenRow = Pick<AttachmentRow, "inbox_id" | "seq" | "blocks" | "notice" | "notice_values">;
 
@@ -64,7 +76,16 @@ export function toWaiting(
         .map((attachment) => [attachment.seq, toTaken(attachment)]),
     ),
     ...spokenBy(speakers, row.sender),
+    ...(row.digest === 1 ? { late: true } : {}),
   };
+}
+
+/** Who has said it. */
+export function saidBy({ sender, payload }: Pick<IntentRow, "sender" | "payload">): Speaker {
+  // Most people have one id, and the payload says so.
+  if (!payload.includes('"also"')) return { id: sender };
+  const { from } = JSON.parse(payload) as TurnEvent; // as intake writes what waits
+  return { ...from, id: sender };
 }
 
 /** What finishAttachment wrote. */

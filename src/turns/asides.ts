@@ -3,7 +3,7 @@ import type { EditEvent, MessageEvent, ReactionEvent } from "../core/events.ts";
 import { oneLine } from "../core/words.ts";
 import type { Aside, Correction } from "../store/asides.ts";
 import type { Known, KnownMessage } from "../store/inbox.ts";
-import { nameOf, originOf, quoted, speakerOf } from "./frames.ts";
+import { nameOf, originOf, quoted, speakerOf, timeWords } from "./frames.ts";
 
 /** Of a message that was not for the agent it needs no more to know what is talked about. */
 const CONTEXT_CHARACTERS = 1_000;
@@ -31,7 +31,7 @@ export function asideBlocks(asides: readonly Aside[]): readonly TextBlock[] {
   const shown = said.slice(fromWhere(said));
   const left = said.length - shown.length;
   const context = [
-    ...(said.length === 0 ? [] : [SAID_BEFORE]),
+    ...(said.length === 0 ? [] : [saidBefore(asides)]),
     ...(left === 0 ? [] : [`[${left} ${left === 1 ? "message" : "messages"} before these left out]`]),
     ...shown,
   ];
@@ -39,7 +39,18 @@ export function asideBlocks(asides: readonly Aside[]): readonly TextBlock[] {
   return lines.length === 0 ? [] : [{ type: "text", text: lines.join("\n") }];
 }
 
-const SAID_BEFORE = "[said in the group before, not to you; lines with > are their words]";
+/** What stands over what others have said; in private all of it was for the agent, or for whom it speaks to. */
+function saidBefore(asides: readonly Aside[]): string {
+  const messages = asides.flatMap(({ event }) => (event.type === "message" ? [event] : []));
+  const where = messages.some(({ place }) => place.kind === "group") ? "the group" : "this chat";
+  const how = messages.some(wasAnswerable) ? "without an answer of yours" : "not to you";
+  return `[said in ${where} before, ${how}; lines with > are their words]`;
+}
+
+/** Whether it could have been answered by the agent, and was not: somebody has taken over, or it came too late. */
+function wasAnswerable({ addressed, own }: MessageEvent): boolean {
+  return addressed || own === true;
+}
 
 /** The first of the newest messages that are not too much text together. */
 function fromWhere(said: readonly string[]): number {
@@ -77,14 +88,17 @@ function editNote({ known, ...event }: Known<EditEvent>, speaker: number | undef
 }
 
 function earlier({ newest, at }: KnownMessage): string {
-  const when = `${new Date(at).toISOString().slice(0, "2026-01-01T00:00".length).replace("T", " ")} UTC`;
+  const when = timeWords(new Date(at).toISOString()) ?? "before";
   return `${newest ? "the message that you answered last" : "an earlier message"}, from ${when}`;
 }
 
 function overheard(event: MessageEvent, speaker: number | undefined): string {
-  const { from, forward } = event;
-  const origin = forward ? `, forwarded from ${originOf(forward)}` : "";
-  return `[from ${speakerOf(from, speaker)}${origin}]\n${quotedContent(event, CONTEXT_CHARACTERS)}`;
+  const { from, forward, own, place, sentAt } = event;
+  const origin = forward ? [`forwarded from ${originOf(forward)}`] : [];
+  const who = `${own ? "by hand, from the owner of this account, " : "from "}${speakerOf(from, speaker)}`;
+  const to = own ? ["to the others"] : event.addressed && place.kind === "group" ? ["to you"] : [];
+  const when = wasAnswerable(event) ? [timeWords(sentAt) ?? []].flat() : [];
+  return `[${[who, ...to, ...origin, ...when].join(", ")}]\n${quotedContent(event, CONTEXT_CHARACTERS)}`;
 }
 
 /** Text line by line as theirs, and media in words. */

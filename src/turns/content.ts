@@ -5,7 +5,7 @@ import type { Aside } from "../store/asides.ts";
 import { isQuoted, quotedSeq } from "../store/attachments.ts";
 import type { WaitingMessage } from "../store/inbox.ts";
 import { asideBlocks, EDITED_ANEW, reactionWords } from "./asides.ts";
-import { nameOf, notPosing, originOf, quoted, speakerOf } from "./frames.ts";
+import { nameOf, notPosing, originOf, quoted, speakerOf, timeWords } from "./frames.ts";
 
 /**
  * What the agent is given of an intent: the blocks of its messages in order, what others said framed as data, and before
@@ -15,23 +15,32 @@ export function contentOf(
   messages: readonly WaitingMessage[],
   asides: readonly Aside[] = [],
 ): readonly ContentBlock[] {
-  const blocks = messages.flatMap(({ event, taken, speaker }) =>
-    event.type === "reaction"
+  const blocks = messages.flatMap((message) => {
+    const { event, speaker } = message;
+    return event.type === "reaction"
       ? [{ type: "text" as const, text: reactionWords(event, speaker) }]
-      : messageBlocks(event, taken, speaker),
-  );
+      : messageBlocks({ ...message, event });
+  });
   // A message that is nothing we know is still a message: a turn is never empty.
   const own = blocks.length > 0 ? blocks : [{ type: "text" as const, text: "[an empty message]" }];
-  return [...asideBlocks(asides), ...own];
+  return [...asideBlocks(asides), ...lateNote(messages), ...own];
 }
 
-function messageBlocks(
-  event: MessageEvent | EditEvent,
-  taken: WaitingMessage["taken"],
-  speaker: number | undefined,
-): readonly ContentBlock[] {
+/** What is said before messages that came late, because we were away. */
+function lateNote(messages: readonly WaitingMessage[]): readonly TextBlock[] {
+  if (!messages.some(({ late }) => late)) return [];
+  const what = messages.length === 1 ? "this message" : "these messages";
   return [
-    ...framesOf(event, taken, speaker),
+    { type: "text", text: `[while you were away ${what} came; answer once, as far as it is still of use]` },
+  ];
+}
+
+type Said = Omit<WaitingMessage, "event"> & { readonly event: MessageEvent | EditEvent };
+
+function messageBlocks(message: Said): readonly ContentBlock[] {
+  const { event, taken } = message;
+  return [
+    ...framesOf(message),
     ...event.content.flatMap((part, seq): readonly ContentBlock[] => {
       if (part.type !== "text") return taken.get(seq)?.blocks ?? [];
       // Providers refuse a blank text, and with it every later turn of the thread that it stands in.
@@ -57,15 +66,13 @@ export function unusableIn(messages: readonly WaitingMessage[]): string {
  * Who speaks, where several do, and what the message quotes or forwards. The media of what it quotes come right behind
  * that.
  */
-function framesOf(
-  event: MessageEvent | EditEvent,
-  taken: WaitingMessage["taken"],
-  speaker: number | undefined,
-): readonly ContentBlock[] {
-  const { type, place, from, forward, quote } = event;
+function framesOf({ event, taken, speaker, late }: Said): readonly ContentBlock[] {
+  const { type, place, from, forward, quote, sentAt } = event;
+  const sent = late ? timeWords(sentAt) : undefined;
   const lines: string[] = [];
   if (type === "edited") lines.push(EDITED_ANEW);
   if (place.kind === "group") lines.push(`[from ${speakerOf(from, speaker)}]`);
+  if (sent !== undefined) lines.push(`[sent ${sent}]`);
   if (forward) lines.push(`[forwarded from ${originOf(forward)}; lines with > are their words]`);
   if (quote) {
     const author = quote.from === undefined ? "" : ` from ${nameOf(quote.from)}`;
@@ -83,10 +90,9 @@ function quotedMedia({ media = [] }: Quote, taken: WaitingMessage["taken"]): rea
 }
 
 /**
- * The text of a message as the agent is given it. What was forwarded is others' words to its last line; and in a group,
- * where we say who speaks, a line that looks like ours is marked as a quote, so that nobody can speak as another.
+ * The text of a message as the agent is given it. What was forwarded is others' words to its last line; of others a line
+ * that looks like ours is marked as a quote, so that nobody can speak as another.
  */
-function said({ forward, place }: MessageEvent | EditEvent, { text }: TextBlock): TextBlock {
-  if (forward) return { type: "text", text: quoted(text) };
-  return { type: "text", text: place.kind === "group" ? notPosing(text) : text };
+function said({ forward }: MessageEvent | EditEvent, { text }: TextBlock): TextBlock {
+  return { type: "text", text: forward ? quoted(text) : notPosing(text) };
 }

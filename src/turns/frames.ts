@@ -31,6 +31,13 @@ export function speakerOf(from: Pick<Sender, "name">, speaker: number | undefine
   return `${nameOf(from.name)}${speaker === undefined ? "" : ` (${speaker})`}`;
 }
 
+/** "2026-01-31 18:05 UTC"; undefined where the platform gives no time. */
+export function timeWords(iso: string): string | undefined {
+  const at = Date.parse(iso);
+  if (!(at > 0)) return undefined;
+  return `${new Date(at).toISOString().slice(0, "2026-01-01T00:00".length).replace("T", " ")} UTC`;
+}
+
 export function originOf({ from, signature, sentAt }: Forward): string {
   return [
     nameOf(from),
@@ -42,7 +49,8 @@ export function originOf({ from, signature, sentAt }: Forward): string {
 // Also the line ends of Unicode: a model takes them for what they are.
 const LINE_END = /\r\n|[\n-\r\u0085\u2028\u2029]/;
 /** How our own lines begin. */
-const OURS = /^\s*[[【〔]\s*(?:from|forwarded|in reply|said in|edited|taken back|reaction)\b/iu;
+const OURS =
+  /^\s*[[【〔]\s*(?:from|forwarded|in reply|said in|by hand|while you|sent|edited|taken back|reaction)\b/iu;
 
 /** A line as a reader takes it: without what nobody sees, and with signs of other widths as the usual ones. */
 function seen(line: string): string {

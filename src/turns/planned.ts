@@ -23,6 +23,13 @@ export function piecesOf(
   }));
 }
 
+/** What the platform calls the messages that a turn has taken up: those of its intent, and those that it is told beside them. */
+export function refsOf({ messages, asides }: ClaimedTurn): readonly string[] {
+  const events = [...asides, ...messages].map(({ event }) => event);
+  const refs = events.flatMap((event) => (event.type === "message" && !event.own ? [event.ref] : []));
+  return refs.filter((ref) => ref !== ""); // of a chat that has moved
+}
+
 /** What answers an edited message anew takes the place of the earlier answer, where both are one text each. */
 export async function inPlace(
   database: Database,

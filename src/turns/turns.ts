@@ -13,7 +13,7 @@ import { abandonTurn, type ClaimedTurn, claimTurn, commitTurn, renewHold } from 
 import { contentOf, unusableIn } from "./content.ts";
 import { correctedRows, Corrections } from "./corrections.ts";
 import { type Draft, Life } from "./life.ts";
-import { inPlace, piecesOf } from "./planned.ts";
+import { inPlace, piecesOf, refsOf } from "./planned.ts";
 
 /** A hold ends by itself after this, unless it is renewed. */
 const HOLD_MS = 60_000;
@@ -122,6 +122,9 @@ export class Turns {
     const { controller } = running;
     this.#running.set(turn.hold.chat, running);
     if (cutOff.aborted) controller.abort(cutOff.reason);
+    const refs = refsOf(turn);
+    // It never throws, and no turn waits for it.
+    if (refs.length > 0) void channel?.taken?.(turn.to, refs);
     try {
       if (!channel)
         throw new GatewayError("channel.unreachable", `the connection ${turn.channel} is not open`);

@@ -9,7 +9,8 @@ import { createAgentRunner } from "../../src/agent/runner.ts";
 import { ThreadSaver } from "../../src/agent/threads.ts";
 import { rootSchema } from "../../src/config/schema.ts";
 import type { AgentDefinition, AgentRunner, AgentTurn } from "../../src/core/agent.ts";
-import type { ChannelHost, MediaForm } from "../../src/core/channel.ts";
+import type { MediaForm } from "../../src/core/channel.ts";
+import type { ChannelHost } from "../../src/core/host.ts";
 import { type Clock, scaledClock } from "../../src/core/clock.ts";
 import type { MessageEvent } from "../../src/core/events.ts";
 import type { ChannelRules } from "../../src/core/rules.ts";
@@ -145,7 +146,7 @@ export async function startWorld(clock: Clock = scaledClock(RATE, Date.now())): 
     ...test.host,
     id,
     accept: (events) => test.gateway.accept(id, events),
-    state: channelState(test.database, id),
+    state: channelState(test.database, id, { owner: "test", clock }),
   });
   const settings = { token: emulator.token, apiRoot: emulator.apiRoot };
   await test.gateway.opened("telegram", await telegram.open(settings, host("telegram")));

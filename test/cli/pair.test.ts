@@ -5,6 +5,7 @@ import { afterEach, expect, it } from "vitest";
 import { pair } from "../../src/cli/pair.ts";
 import { people } from "../../src/cli/people.ts";
 import { lockFolder } from "../../src/store/lock.ts";
+import { memoryLog } from "../support/channel-host.ts";
 import { manualClock } from "../support/clock.ts";
 import { testGateway } from "../support/gateway.ts";
 
@@ -37,7 +38,10 @@ async function setUp() {
     ): Promise<{ readonly code: number; readonly lines: readonly string[] }> => {
       const lines: string[] = [];
       const print = (line: string): void => void lines.push(line);
-      return { code: await command({ folder, env: {}, print, clock }, words), lines };
+      const log = memoryLog([]);
+      const stop = new AbortController().signal;
+      const options = { folder, env: {}, print, clock, log, stop, terminal: false };
+      return { code: await command(options, words), lines };
     };
   return { ...gateway, clock, pair: terminal(pair), people: terminal(people) };
 }

@@ -97,7 +97,7 @@ describe("loadConfig", () => {
       "config/agents/coder.md": "---\nmodel: gpt-5\n---\nYou write code.\n",
     });
     expect(faultsOf(await there.load()).map(faultSentence)).toEqual([
-      'config/perch.yaml:1 channels.web.colour ("red"): unknown key. Known here: acknowledge, agent, allow, chats, commands, context, deny, edits, kind, live, names, open, owner, reactions, strangers, title, turnsPerHour, was.',
+      'config/perch.yaml:1 channels.web.colour ("red"): unknown key. Known here: acknowledge, agent, allow, away, chats, commands, context, deny, edits, kind, live, names, open, owner, pauseMinutes, reactions, strangers, title, turnsPerHour, was.',
       ".env:1: not a NAME=value line. Write NAME=value, or # before a comment.",
       'config/agents/coder.md:2 model ("gpt-5"): "gpt-5" does not name a provider and a model. Write provider:name, such as openai:gpt-5, or demo.',
       'config/agents/helper.md:2 modle ("demo"): unknown key. Did you mean "model"?',
@@ -119,6 +119,8 @@ describe("loadConfig", () => {
           "    turnsPerHour: 5",
           "    edits: { answered: rerun }",
           "    reactions: turn",
+          "    away: { answerHours: 0.5 }",
+          "    pauseMinutes: 0.333333",
           "    context: 30",
           "    live: edit",
           "    commands: { weather: Rain or sun }",
@@ -145,6 +147,8 @@ describe("loadConfig", () => {
       turnsPerHour: 5,
       edits: { running: "wait", answered: "rerun" },
       reactions: "turn",
+      away: { answerMs: 1_800_000, digestMs: 604_800_000 },
+      pauseMs: 20_000,
       context: 30,
       live: "edit",
       commands: { weather: "Rain or sun" },

@@ -72,14 +72,18 @@ export async function place(files: Files): Promise<Place> {
 /** Loads `config/perch.yaml` of this text beside the agent "helper". */
 export async function loadYaml(
   yaml: string,
-  options: { readonly env?: Readonly<Record<string, string>>; readonly files?: Files } = {},
+  options: {
+    readonly env?: Readonly<Record<string, string>>;
+    readonly files?: Files;
+    readonly kinds?: Kinds;
+  } = {},
 ): Promise<LoadResult> {
   const there = await place({
     "config/agents/helper.md": HELPER,
     "config/perch.yaml": yaml,
     ...options.files,
   });
-  return there.load({ env: options.env ?? {} });
+  return there.load({ env: options.env ?? {}, kinds: options.kinds ?? kinds });
 }
 
 export function configOf(result: LoadResult): Config {

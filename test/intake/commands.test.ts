@@ -180,4 +180,20 @@ describe("/status", () => {
     await taking.say("ada", "/status", { place: GROUP });
     expect(await lastWords(taking)).toMatch(/\nWaiting: 0$/);
   });
+
+  it("tells the owner which connections are not open, and nobody else", async () => {
+    const taking = takingIn(await open(), { owner: "olga" });
+    const shown = { kind: "toy", pairs: false };
+    taking.standings.push(
+      { ...shown, id: "toy", is: "open", words: "open" },
+      { ...shown, id: "phone", is: "unpaired", words: "not linked: nobody has scanned the code" },
+      { ...shown, id: "later", is: "off", words: "off: set TELEGRAM_TOKEN" },
+    );
+    await taking.say("olga", "/status");
+    expect(await lastWords(taking)).toMatch(
+      /"olga"\nConnection phone: not linked: nobody has scanned the code$/,
+    );
+    await taking.say("ada", "/status");
+    expect(await lastWords(taking)).toMatch(/\nWaiting: 0$/);
+  });
 });

@@ -1,5 +1,6 @@
 import type { AgentDefinition } from "../../src/core/agent.ts";
 import type { Choice, PieceBody } from "../../src/core/channel.ts";
+import type { ConnectionShown } from "../../src/core/standing.ts";
 import type { InboundEvent, MessageEvent, Place } from "../../src/core/events.ts";
 import { plainText } from "../../src/core/rendered.ts";
 import type { ChannelRules, Rules } from "../../src/core/rules.ts";
@@ -25,6 +26,8 @@ export type Taking = {
   readonly logged: LoggedLine[];
   readonly intake: Intake;
   readonly rules: (channels: Readonly<Record<string, Partial<ChannelRules>>>) => void;
+  /** Where the connections stand, as the owner is told. */
+  readonly standings: ConnectionShown[];
   /** What follows the commits, by name and chat. */
   readonly effects: string[];
   /** Somebody says something in private, whole unless it is a part; the chat is called after them. */
@@ -51,6 +54,7 @@ export function takingIn(
   const clock = manualClock();
   const logged: LoggedLine[] = [];
   const effects: string[] = [];
+  const standings: ConnectionShown[] = [];
   let count = 0;
   const intake = new Intake({
     database,
@@ -58,6 +62,7 @@ export function takingIn(
     log: memoryLog(logged),
     rules: rulesOf({ toy: rules }, agent),
     words: (_channel, text): readonly PieceBody[] => [{ kind: "text", rendered: plainText(text) }],
+    connections: () => [...standings],
     effects: {
       fetch: () => {},
       turn: (chat) => void effects.push(`turn ${chat}`),
@@ -75,6 +80,7 @@ export function takingIn(
     logged,
     intake,
     effects,
+    standings,
     rules: (channels) => intake.use(rulesOf(channels, agent)),
     accept,
     async say(person, text, { channel, part, ...extra } = {}) {

@@ -1,5 +1,6 @@
 import type { KyselyPlugin } from "kysely";
-import type { Channel, ChannelHost, MediaItem, PieceBody } from "../../src/core/channel.ts";
+import type { Channel, MediaItem, PieceBody } from "../../src/core/channel.ts";
+import type { ChannelHost } from "../../src/core/host.ts";
 import type { InboundEvent, Place } from "../../src/core/events.ts";
 import type { ChatAddress, ChatId } from "../../src/core/identity.ts";
 import { type Deliver, deliver } from "../../src/reply/deliver.ts";

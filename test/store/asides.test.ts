@@ -27,6 +27,7 @@ async function setUp(database: Database, rules: Partial<ChannelRules> = {}) {
       agents: new Map([[AGENT.name, AGENT]]),
     },
     words: () => [],
+    connections: () => [],
     effects: {
       fetch: () => {},
       turn: () => {},

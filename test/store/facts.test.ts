@@ -3,6 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { CompiledQuery, type KyselyPlugin } from "kysely";
 import { afterEach, describe, expect, it } from "vitest";
+import type { ChannelState } from "../../src/core/host.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import type { MessageEvent } from "../../src/core/events.ts";
 import type { ChatId } from "../../src/core/identity.ts";
 import { dropAsides, trimAsides } from "../../src/store/asides.ts";
@@ -52,6 +54,8 @@ const MESSAGE: MessageEvent = {
 };
 const NOW = 1_700_000_000_000;
 const isOpen = (): boolean => true;
+const stateOf = (database: Database, channel: string): ChannelState =>
+  channelState(database, channel, { owner: "test", clock: systemClock });
 
 async function put(
   database: Database,
@@ -380,7 +384,7 @@ eachDatabase("the facts", (open) => {
 
   it("keep a connection's values in order, and its own", async () => {
     const database = await open();
-    const [mine, other] = [channelState(database, "toy"), channelState(database, "other")];
+    const [mine, other] = [stateOf(database, "toy"), stateOf(database, "other")];
     await mine.set({ "k/2": "b", "k/1": "a", "k/3": "c", l: "x" });
     await other.set({ "k/1": "not mine" });
     await mine.set({ "k/3": undefined, "k/1": "A" });
@@ -395,10 +399,10 @@ eachDatabase("the facts", (open) => {
   it("keep the chats of a renamed connection", async () => {
     const database = await open();
     const { chat } = await put(database, text("a"));
-    await channelState(database, "toy").set({ offset: "7" });
+    await stateOf(database, "toy").set({ offset: "7" });
     await renameChannel(database, "toy", "family");
     expect(await database.db.transaction().execute((trx) => chatOf(trx, "family", MESSAGE.place))).toBe(chat);
-    expect(await channelState(database, "family").get(["offset"])).toEqual(new Map([["offset", "7"]]));
+    expect(await stateOf(database, "family").get(["offset"])).toEqual(new Map([["offset", "7"]]));
   });
 });
 

@@ -85,7 +85,15 @@ eachDatabase("where our messages stand", (open) => {
     const chat = await chatIn(database);
     await sent(database, chat, ["7", "8"], 0, 5);
     const rows = await database.db.selectFrom("sent").selectAll().orderBy("ref").execute();
-    const row = { channel: "toy", chat: "c", chat_id: chat, piece_id: rows[0]?.piece_id, at: NOW + 5 };
+    const row = {
+      delivered_at: 0,
+      read_at: 0,
+      channel: "toy",
+      chat: "c",
+      chat_id: chat,
+      piece_id: rows[0]?.piece_id,
+      at: NOW + 5,
+    };
     expect(rows).toEqual([
       { ...row, ref: "7" },
       { ...row, ref: "8" },

@@ -3,14 +3,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BlobRef } from "../../src/core/blocks.ts";
-import type {
-  CommandWords,
-  ChannelHost,
-  ChannelState,
-  ConnectionState,
-  Journal,
-  Studio,
-} from "../../src/core/channel.ts";
+import type { ConnectionState } from "../../src/core/standing.ts";
+import type { CommandWords, ChannelHost, ChannelState, Journal, Studio } from "../../src/core/host.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import type { InboundEvent } from "../../src/core/events.ts";

@@ -2,7 +2,8 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { AgentAnswer, AgentDefinition, AgentRunner, AgentTurn } from "../../src/core/agent.ts";
-import type { ChannelHost } from "../../src/core/channel.ts";
+import type { ConnectionShown } from "../../src/core/standing.ts";
+import type { ChannelHost } from "../../src/core/host.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { ChannelRules, Rules } from "../../src/core/rules.ts";
 import { Gateway } from "../../src/gateway.ts";
@@ -81,6 +82,8 @@ export type TestGatewayOptions = {
   readonly workshop?: (blobs: FileBlobs) => Workshop;
   /** No ffmpeg without it. */
   readonly programs?: Programs;
+  /** Where the connections stand, as the owner is told. */
+  readonly connections?: () => readonly ConnectionShown[];
   readonly answer?: (turn: AgentTurn, signal: AbortSignal) => Promise<string> | string;
 };
 
@@ -121,6 +124,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     media: { ...MEDIA_LIMITS, ...options.limits },
     answers: { mediaHosts: [], ...options.answers },
     turnsAtOnce: 16,
+    connections: options.connections ?? (() => []),
     clock,
     log,
     owner: `test-${Math.random()}`,
@@ -133,7 +137,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     clock,
     accept: (events) => gateway.accept("toy", events),
     commands: (language) => gateway.commands("toy", language),
-    state: channelState(database, "toy"),
+    state: channelState(database, "toy", { owner: "test", clock }),
     journal: memoryJournal,
     studio: NO_STUDIO,
     blobs,

@@ -1,12 +1,12 @@
 import type {
   Channel,
-  ChannelHost,
   ChannelLimits,
   MediaForm,
   Piece,
   PieceBody,
   PlatformId,
 } from "../../src/core/channel.ts";
+import type { ChannelHost } from "../../src/core/host.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import type { MessageEvent } from "../../src/core/events.ts";
 import type { Mark, MarkdownTree, Rendered } from "../../src/core/tree.ts";
@@ -81,7 +81,7 @@ export class ScriptedPlatform {
         ref: id,
         place: { chat, kind: "private" },
         from: { id: chat, name: "Mira" },
-        sentAt: "2026-01-01T00:00:00.000Z",
+        sentAt: new Date(this.#host.clock.now()).toISOString(),
         content,
         addressed: true,
       },

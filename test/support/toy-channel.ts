@@ -1,7 +1,6 @@
 import type {
   Attempt,
   Channel,
-  ChannelHost,
   ChannelKind,
   KnownAround,
   Piece,
@@ -9,6 +8,7 @@ import type {
   Progress,
   Whereabouts,
 } from "../../src/core/channel.ts";
+import type { ChannelHost } from "../../src/core/host.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import type { EditEvent, InboundEvent, MessageEvent, Place, ReactionEvent } from "../../src/core/events.ts";
 import type { BlockNode, InlineNode, MarkdownTree, Rendered } from "../../src/core/tree.ts";
@@ -44,6 +44,8 @@ export type ToyAbilities = {
 export class ToyPlatform {
   readonly shown: Shown[] = [];
   readonly progress: { readonly chat: string; readonly progress: Progress }[] = [];
+  /** What the agent has taken up, by chat. */
+  readonly taken: { readonly chat: string; readonly refs: readonly string[] }[] = [];
   readonly files = new Map<string, AsyncIterable<Uint8Array> | (() => AsyncIterable<Uint8Array>)>();
   host: ChannelHost | undefined;
   readonly abilities: ToyAbilities;
@@ -305,6 +307,7 @@ function openToy(platform: ToyPlatform, host: ChannelHost, options: { readonly i
       return platform.send(piece, attempt);
     },
     progress: async (to, progress) => void platform.progress.push({ chat: to.chat, progress }),
+    taken: async (to, refs) => void platform.taken.push({ chat: to.chat, refs }),
     startLink: async (code) => `toy://start/${code}`,
     close: async () => {
       platform.host = undefined;

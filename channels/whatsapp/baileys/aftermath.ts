@@ -1,4 +1,4 @@
-import type { ChannelHost } from "../../../src/core/channel.ts";
+import type { ChannelHost } from "../../../src/core/host.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { Backoff } from "./backoff.ts";
 import { banMs, meaningOf } from "./closes.ts";

@@ -1,4 +1,4 @@
-import type { ChannelState } from "../../../src/core/channel.ts";
+import type { ChannelState } from "../../../src/core/host.ts";
 
 /** Where an account stands in the connection's state, sealed value by sealed value. */
 const ACCOUNT = "auth/";

@@ -5,7 +5,7 @@ import {
   type SignalDataTypeMap,
   type SignalKeyStore,
 } from "@whiskeysockets/baileys";
-import type { ChannelHost, Lease } from "../../../src/core/channel.ts";
+import type { ChannelHost, Lease } from "../../../src/core/host.ts";
 import { asError, GatewayError, hasCode } from "../../../src/core/errors.ts";
 import { decodeCreds, decodeKey, encode } from "./auth-codec.ts";
 import { accountRows, CREDS, keyRow, UNLINKED } from "./auth-rows.ts";

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import type { KeepsakeHost } from "../../../src/core/channel.ts";
+import type { KeepsakeHost } from "../../../src/core/host.ts";
 import { asError, GatewayError } from "../../../src/core/errors.ts";
 import type { WhatsAppSettings } from "../settings.ts";
 import { decodeCreds, encode } from "./auth-codec.ts";

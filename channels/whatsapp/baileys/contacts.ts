@@ -1,4 +1,4 @@
-import type { ChannelHost } from "../../../src/core/channel.ts";
+import type { ChannelHost } from "../../../src/core/host.ts";
 import type { ChatMovedEvent } from "../../../src/core/events.ts";
 import { type Form, formOf, isLid, jidIn, plain } from "./jids.ts";
 import type { Hearing } from "./line.ts";

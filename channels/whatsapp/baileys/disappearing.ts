@@ -1,5 +1,5 @@
 import type { Chat, proto, WAMessage } from "@whiskeysockets/baileys";
-import type { ChannelHost } from "../../../src/core/channel.ts";
+import type { ChannelHost } from "../../../src/core/host.ts";
 import { asError } from "../../../src/core/errors.ts";
 import type { Hearing } from "./line.ts";
 import { unwrap } from "./unwrap.ts";

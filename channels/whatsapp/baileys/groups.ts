@@ -1,5 +1,5 @@
 import type { BaileysEventMap, GroupMetadata } from "@whiskeysockets/baileys";
-import type { ChannelHost } from "../../../src/core/channel.ts";
+import type { ChannelHost } from "../../../src/core/host.ts";
 import { pause } from "../../../src/core/clock.ts";
 import type { Contacts } from "./contacts.ts";
 import type { Account, Hearing } from "./line.ts";
@@ -16,7 +16,7 @@ export type GroupParts = {
 const TITLE_MS = 5_000;
 /** After a refusal a group is left alone for so long: who asks too often is asked to stop. */
 const REFUSED_MS = 60_000;
-const MOST_REMEMBERED = 1_000;
+const MOST_REMEMBERED = 300;
 
 /**
  * What is known of groups. It is asked for once and kept up to date by what the server tells; a send that had to ask each
@@ -73,16 +73,20 @@ export class Groups {
     return this.metadata(group);
   }
 
-  /** As far as it is known: what it was called last, where WhatsApp cannot be asked. @throws GatewayError "store.unavailable". */
+  /**
+   * So that `titleOf` knows it: as it was last, while WhatsApp is asked for it; of a group never seen before, WhatsApp's
+   * answer is waited for a little. @throws GatewayError "store.unavailable".
+   */
   async findTitle(group: string): Promise<void> {
     if (this.#known.has(group)) return;
-    const waited = new AbortController();
-    await Promise.race([this.metadata(group), pause(this.#host.clock, TITLE_MS, waited.signal)]);
-    waited.abort();
+    const asked = this.metadata(group);
     if (this.#titles.has(group)) return;
     const key = `${ROWS}${group}`;
     const sealed = (await this.#host.state.get([key])).get(key);
-    if (sealed !== undefined) this.#remember(group, this.#seal.open(sealed, key).toString("utf8"));
+    if (sealed !== undefined) return this.#remember(group, this.#seal.open(sealed, key).toString("utf8"));
+    const waiting = new AbortController();
+    await Promise.race([asked, pause(this.#host.clock, TITLE_MS, waiting.signal)]);
+    waiting.abort();
   }
 
   titleOf(group: string): string | undefined {

@@ -11,7 +11,7 @@ import {
   type WAMessage,
   type WAMessageKey,
 } from "@whiskeysockets/baileys";
-import type { Journal } from "../../../src/core/channel.ts";
+import type { Journal } from "../../../src/core/host.ts";
 import type { Clock } from "../../../src/core/clock.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { isNotForUs, plain } from "./jids.ts";

@@ -1,4 +1,4 @@
-import type { ChannelHost, Lease } from "../../../src/core/channel.ts";
+import type { ChannelHost, Lease } from "../../../src/core/host.ts";
 import type { Timer } from "../../../src/core/clock.ts";
 import { asError, hasCode } from "../../../src/core/errors.ts";
 

@@ -1,5 +1,6 @@
 import type { WASocket } from "@whiskeysockets/baileys";
-import type { ChannelHost, Lease, PairingStep, PairingWish } from "../../../src/core/channel.ts";
+import type { PairingStep, PairingWish } from "../../../src/core/channel.ts";
+import type { ChannelHost, Lease } from "../../../src/core/host.ts";
 import { pause } from "../../../src/core/clock.ts";
 import { asError, GatewayError, hasCode } from "../../../src/core/errors.ts";
 import type { AuthState } from "./auth-state.ts";

@@ -1,5 +1,6 @@
 import type { proto } from "@whiskeysockets/baileys";
-import type { MediaItem, Studio, Thumbnail, Waveform } from "../../../src/core/channel.ts";
+import type { MediaItem } from "../../../src/core/channel.ts";
+import type { Studio, Thumbnail, Waveform } from "../../../src/core/host.ts";
 import type { MediaBlock } from "../../../src/core/blocks.ts";
 import type { MediaSort } from "./media-keys.ts";
 

@@ -1,5 +1,6 @@
 import { createHmac, randomBytes } from "node:crypto";
-import type { ChannelState, Piece } from "../../../src/core/channel.ts";
+import type { Piece } from "../../../src/core/channel.ts";
+import type { ChannelState } from "../../../src/core/host.ts";
 import type { Seal } from "./seal.ts";
 
 /** Which message of a piece: an album has several, and one in a simpler form is another. */

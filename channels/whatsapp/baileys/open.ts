@@ -1,5 +1,6 @@
 import { buildAckStanza, makeWASocket } from "@whiskeysockets/baileys";
-import type { Channel, ChannelHost } from "../../../src/core/channel.ts";
+import type { Channel } from "../../../src/core/channel.ts";
+import type { ChannelHost } from "../../../src/core/host.ts";
 import { LIMITS } from "../limits.ts";
 import { render } from "../render.ts";
 import type { WhatsAppSettings } from "../settings.ts";

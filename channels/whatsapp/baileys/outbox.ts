@@ -1,5 +1,5 @@
 import { proto } from "@whiskeysockets/baileys";
-import type { ChannelState } from "../../../src/core/channel.ts";
+import type { ChannelState } from "../../../src/core/host.ts";
 import type { Clock } from "../../../src/core/clock.ts";
 import type { Seal } from "./seal.ts";
 

@@ -1,5 +1,5 @@
 import type { proto } from "@whiskeysockets/baileys";
-import type { ChannelHost } from "../../../src/core/channel.ts";
+import type { ChannelHost } from "../../../src/core/host.ts";
 import { asError, GatewayError } from "../../../src/core/errors.ts";
 import type { Acks, Answer } from "./acks.ts";
 import { standsAlone, textIn } from "./compose.ts";

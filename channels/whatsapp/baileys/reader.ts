@@ -147,13 +147,14 @@ export class Reader {
     const { chat, kind } = origin.place;
     const references = referencesIn(message, origin, parts);
     const found = await this.#find(chat, references, rows);
-    const update = unwrap(message.message ?? {}).message.pollUpdateMessage;
+    const { protocolMessage, pollUpdateMessage: update } = unwrap(message.message ?? {}).message;
     const sent = new Map(
       await Promise.all(references.map(async ({ id }) => [id, (await outbox.find(id))?.message] as const)),
     );
     const reaction = message.message ? reactedTo(message.message, origin, parts) : undefined;
     const reacted = reaction && (await this.#row(reactionKey(origin, reaction), rows))?.event;
-    if (kind === "group" && references.length > 0) await groups.metadata(chat);
+    // Only what takes back another's message asks who is an admin.
+    if (kind === "group" && protocolMessage && references.length > 1) await groups.metadata(chat);
     const polled =
       update?.pollCreationMessageKey && found(referenceTo(update.pollCreationMessageKey, origin, parts));
     const vote = update ? voteIn(update, polled?.poll, this.#addresses(origin)) : undefined;

@@ -5,7 +5,7 @@ import {
   type SocketConfig,
   type WACallEvent,
 } from "@whiskeysockets/baileys";
-import type { ChannelHost, Journal } from "../../../src/core/channel.ts";
+import type { ChannelHost, Journal } from "../../../src/core/host.ts";
 import type { Timer } from "../../../src/core/clock.ts";
 import { asError } from "../../../src/core/errors.ts";
 import type { InboundEvent } from "../../../src/core/events.ts";

@@ -3,7 +3,7 @@ import {
   type NewChatMessageCapInfo,
   NewChatMessageCappingStatusType,
 } from "@whiskeysockets/baileys";
-import type { ChannelHost } from "../../../src/core/channel.ts";
+import type { ChannelHost } from "../../../src/core/host.ts";
 import { asError, GatewayError } from "../../../src/core/errors.ts";
 import type { Hearing, Line } from "./line.ts";
 import { saidKey } from "./said.ts";

@@ -1,4 +1,4 @@
-import type { ChannelState } from "../../../src/core/channel.ts";
+import type { ChannelState } from "../../../src/core/host.ts";
 import type { Clock } from "../../../src/core/clock.ts";
 import type { InboundEvent, MessageEvent } from "../../../src/core/events.ts";
 import type { PollKey } from "./polls.ts";
@@ -74,8 +74,4 @@ const KEEP_MS = 14 * 24 * 3_600_000;
 /** `id` is that of the event: in a group the sender's key stands before that of the message. */
 export function saidKey(chat: string, id: string): SaidKey {
   return `said/${chat}/${id}`;
-}
-
-export function referenceKey(chat: string, { id, by }: Reference): SaidKey {
-  return saidKey(chat, by === undefined ? id : `${by}/${id}`);
 }

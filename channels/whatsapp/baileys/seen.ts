@@ -1,4 +1,4 @@
-import type { ChannelState } from "../../../src/core/channel.ts";
+import type { ChannelState } from "../../../src/core/host.ts";
 import type { Clock } from "../../../src/core/clock.ts";
 import { formOf } from "./jids.ts";
 import type { Me } from "./line.ts";

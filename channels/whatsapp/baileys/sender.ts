@@ -1,12 +1,6 @@
 import type { ConnectionState, proto, WAMessage, WAMessageKey } from "@whiskeysockets/baileys";
-import type {
-  Attempt,
-  ChannelHost,
-  MediaItem,
-  Piece,
-  PlatformId,
-  Progress,
-} from "../../../src/core/channel.ts";
+import type { Attempt, MediaItem, Piece, PlatformId, Progress } from "../../../src/core/channel.ts";
+import type { ChannelHost } from "../../../src/core/host.ts";
 import { asError, GatewayError } from "../../../src/core/errors.ts";
 import type { ChatAddress } from "../../../src/core/identity.ts";
 import type { WhatsAppSettings } from "../settings.ts";

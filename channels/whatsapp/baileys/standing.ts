@@ -1,4 +1,4 @@
-import type { ChannelHost } from "../../../src/core/channel.ts";
+import type { ChannelHost } from "../../../src/core/host.ts";
 import type { GatewayError } from "../../../src/core/errors.ts";
 
 /** What the status, the page and the terminal are told of a connection; of a lasting fault also that it is one, once. */

@@ -1,5 +1,5 @@
 import type { WAMessage } from "@whiskeysockets/baileys";
-import type { ChannelHost } from "../../../src/core/channel.ts";
+import type { ChannelHost } from "../../../src/core/host.ts";
 import type { InboundEvent } from "../../../src/core/events.ts";
 import type { Contacts } from "./contacts.ts";
 import type { Entry, Journalled } from "./journalled.ts";

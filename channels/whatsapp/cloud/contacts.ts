@@ -1,4 +1,4 @@
-import type { ChannelState } from "../../../src/core/channel.ts";
+import type { ChannelState } from "../../../src/core/host.ts";
 import type { Forms } from "./people.ts";
 
 /** Gives the key by which a person is known here for ever: the form that was seen first. */

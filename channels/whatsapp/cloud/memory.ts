@@ -1,5 +1,5 @@
 import type { Unfetched } from "../../../src/core/blocks.ts";
-import type { ChannelState } from "../../../src/core/channel.ts";
+import type { ChannelState } from "../../../src/core/host.ts";
 import type { InboundEvent, Quote } from "../../../src/core/events.ts";
 import { shortened } from "../../../src/core/words.ts";
 import type { Entries } from "./contacts.ts";

@@ -1,5 +1,6 @@
 import { setMaxListeners } from "node:events";
-import type { Channel, ChannelHost } from "../../../src/core/channel.ts";
+import type { Channel } from "../../../src/core/channel.ts";
+import type { ChannelHost } from "../../../src/core/host.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import { render } from "../render.ts";
 import type { WhatsAppSettings } from "../settings.ts";

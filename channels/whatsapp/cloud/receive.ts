@@ -1,4 +1,4 @@
-import type { ChannelHost } from "../../../src/core/channel.ts";
+import type { ChannelHost } from "../../../src/core/host.ts";
 import { asError } from "../../../src/core/errors.ts";
 import type { InboundEvent } from "../../../src/core/events.ts";
 import { Contacts, entryOf } from "./contacts.ts";

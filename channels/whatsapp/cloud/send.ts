@@ -1,4 +1,5 @@
-import type { Attempt, ChannelHost, Piece, PlatformId } from "../../../src/core/channel.ts";
+import type { Attempt, Piece, PlatformId } from "../../../src/core/channel.ts";
+import type { ChannelHost } from "../../../src/core/host.ts";
 import { asError, GatewayError } from "../../../src/core/errors.ts";
 import type { CloudSettings } from "../settings.ts";
 import { inSigns } from "../signs.ts";

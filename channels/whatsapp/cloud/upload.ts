@@ -1,5 +1,6 @@
 import { Readable } from "node:stream";
-import type { ChannelHost, MediaItem } from "../../../src/core/channel.ts";
+import type { MediaItem } from "../../../src/core/channel.ts";
+import type { ChannelHost } from "../../../src/core/host.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import type { CloudSettings } from "../settings.ts";
 import type { Forms } from "./forms.ts";

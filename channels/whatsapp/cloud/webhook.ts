@@ -1,4 +1,4 @@
-import type { ChannelHost } from "../../../src/core/channel.ts";
+import type { ChannelHost } from "../../../src/core/host.ts";
 import { asError } from "../../../src/core/errors.ts";
 import type { CloudSettings } from "../settings.ts";
 import { type Change, changesFor } from "./payload.ts";

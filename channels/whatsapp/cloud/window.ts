@@ -1,4 +1,4 @@
-import type { ChannelState } from "../../../src/core/channel.ts";
+import type { ChannelState } from "../../../src/core/host.ts";
 import type { Clock } from "../../../src/core/clock.ts";
 import type { InboundEvent } from "../../../src/core/events.ts";
 import type { Entries } from "./contacts.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { CommandWords } from "../../../src/core/channel.ts";
+import type { CommandWords } from "../../../src/core/host.ts";
 import { memoryState } from "../../support/channel-host.ts";
 import { manualClock, settle } from "../../support/clock.ts";
 import type { Fault } from "../../support/telegram/faults.ts";

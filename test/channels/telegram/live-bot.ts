@@ -1,4 +1,5 @@
-import type { ChannelState, Live, Progress } from "../../../src/core/channel.ts";
+import type { Live, Progress } from "../../../src/core/channel.ts";
+import type { ChannelState } from "../../../src/core/host.ts";
 import type { ChatAddress } from "../../../src/core/identity.ts";
 import { memoryState } from "../../support/channel-host.ts";
 import { type ManualClock, manualClock, settle } from "../../support/clock.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { ChannelState } from "../../../src/core/channel.ts";
+import type { ChannelState } from "../../../src/core/host.ts";
 import type { ChatAddress } from "../../../src/core/identity.ts";
 import { memoryState } from "../../support/channel-host.ts";
 import { settle } from "../../support/clock.ts";

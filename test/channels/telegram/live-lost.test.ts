@@ -1,5 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
-import type { ChannelState, Whereabouts } from "../../../src/core/channel.ts";
+import type { Whereabouts } from "../../../src/core/channel.ts";
+import type { ChannelState } from "../../../src/core/host.ts";
 import type { Fault } from "../../support/telegram/faults.ts";
 import { type LiveBot, liveBot, type LiveBotOptions, PRIVATE } from "./live-bot.ts";
 import { MIRA, text, until } from "./set-up.ts";

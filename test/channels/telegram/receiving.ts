@@ -4,7 +4,7 @@ import type { Over } from "../../../channels/telegram/presses.ts";
 import { receive } from "../../../channels/telegram/receive.ts";
 import { settings } from "../../../channels/telegram/settings.ts";
 import { openLine } from "../../../channels/telegram/transport.ts";
-import type { ChannelState, HttpMount } from "../../../src/core/channel.ts";
+import type { ChannelState, HttpMount } from "../../../src/core/host.ts";
 import { watchedClock } from "../../support/channel-contract.ts";
 import { type TestHost, type TestHostOptions, testHost } from "../../support/channel-host.ts";
 import { type ManualClock, manualClock } from "../../support/clock.ts";

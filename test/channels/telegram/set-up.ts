@@ -1,13 +1,7 @@
 import telegram from "../../../channels/telegram/index.ts";
 import type { TelegramSettings } from "../../../channels/telegram/settings.ts";
-import type {
-  Channel,
-  ChannelState,
-  CommandWords,
-  Piece,
-  PieceBody,
-  PlatformId,
-} from "../../../src/core/channel.ts";
+import type { Channel, Piece, PieceBody, PlatformId } from "../../../src/core/channel.ts";
+import type { ChannelState, CommandWords } from "../../../src/core/host.ts";
 import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import { watchedClock } from "../../support/channel-contract.ts";
 import { type TestHost, testHost } from "../../support/channel-host.ts";

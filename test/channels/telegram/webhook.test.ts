@@ -1,7 +1,7 @@
 import { request as httpRequest } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
 import { ALLOWED } from "../../../channels/telegram/inbound.ts";
-import type { HttpMount } from "../../../src/core/channel.ts";
+import type { HttpMount } from "../../../src/core/host.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import type { InboundEvent } from "../../../src/core/events.ts";
 import { startHttp } from "../../../src/http/server.ts";

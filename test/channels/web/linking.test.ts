@@ -1,6 +1,7 @@
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import type { ConnectionShown, PairingStep, PairingWish } from "../../../src/core/channel.ts";
+import type { PairingStep, PairingWish } from "../../../src/core/channel.ts";
+import type { ConnectionShown } from "../../../src/core/standing.ts";
 import { connectionsHandler } from "../../../src/http/connections.ts";
 import { launchBrowser } from "../../support/browser.ts";
 import { openWebChat, type WebChat } from "./set-up.ts";

@@ -1,5 +1,7 @@
 import { randomBytes } from "node:crypto";
-import type { ConnectionState, Lease, PairingStep } from "../../../src/core/channel.ts";
+import type { PairingStep } from "../../../src/core/channel.ts";
+import type { ConnectionState } from "../../../src/core/standing.ts";
+import type { Lease } from "../../../src/core/host.ts";
 import type { AuthState } from "../../../channels/whatsapp/baileys/auth-state.ts";
 import { openAuthState } from "../../../channels/whatsapp/baileys/auth-state.ts";
 import { Life } from "../../../channels/whatsapp/baileys/life.ts";

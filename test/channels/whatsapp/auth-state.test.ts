@@ -7,7 +7,7 @@ import { type AuthenticationCreds, proto, type SignalDataSet } from "@whiskeysoc
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type AuthState, openAuthState } from "../../../channels/whatsapp/baileys/auth-state.ts";
 import { sealWith } from "../../../channels/whatsapp/baileys/seal.ts";
-import type { Lease } from "../../../src/core/channel.ts";
+import type { Lease } from "../../../src/core/host.ts";
 import { channelState } from "../../../src/store/channel-state.ts";
 import type { Database } from "../../../src/store/database.ts";
 import { openSqlite } from "../../../src/store/sqlite.ts";

@@ -7,7 +7,7 @@ import { type AuthState, openAuthState } from "../../../channels/whatsapp/bailey
 import { backup, restore } from "../../../channels/whatsapp/baileys/backup.ts";
 import { guardConsole } from "../../../channels/whatsapp/baileys/console-guard.ts";
 import { sealWith, STATE } from "../../../channels/whatsapp/baileys/seal.ts";
-import type { KeepsakeHost, Lease } from "../../../src/core/channel.ts";
+import type { KeepsakeHost, Lease } from "../../../src/core/host.ts";
 import { channelState } from "../../../src/store/channel-state.ts";
 import type { Database } from "../../../src/store/database.ts";
 import { openSqlite } from "../../../src/store/sqlite.ts";

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
-import type { ConnectionState } from "../../../src/core/channel.ts";
+import type { ConnectionState } from "../../../src/core/standing.ts";
 import { CLOSES, closeOf, meaningOf } from "../../../channels/whatsapp/baileys/closes.ts";
 import { aStateKey, stepsOf, type TestAccount, testAccount } from "./account.ts";
 

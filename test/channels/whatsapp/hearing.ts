@@ -44,6 +44,9 @@ export type HearingOptions = {
   readonly journal?: ReturnType<typeof memoryJournal>;
   readonly clock?: ManualClock;
   readonly metadata?: Partial<GroupMetadata>;
+  /** WhatsApp refuses to say what is known of groups, or does not answer. */
+  readonly refuses?: boolean;
+  readonly hangs?: boolean;
 };
 
 /** Everything that reads, and in the place of the library's socket one whose events the test makes up. */
@@ -113,6 +116,8 @@ export async function hearing(options: HearingOptions = {}): Promise<Hearing> {
       ws,
       groupMetadata: async (id: string) => {
         asked.push(id);
+        if (options.refuses) throw new Error("rate-overlimit");
+        if (options.hangs) await new Promise<never>(() => {});
         return { id, subject: "Friends", participants: [], ...options.metadata };
       },
       rejectCall: async (id: string) => void rejected.push(id),

@@ -2,7 +2,7 @@ import { type BinaryNode, encodeWAMessage, type proto } from "@whiskeysockets/ba
 import { expect, it, onTestFinished } from "vitest";
 import { Journalled } from "../../../channels/whatsapp/baileys/journalled.ts";
 import { sealWith } from "../../../channels/whatsapp/baileys/seal.ts";
-import type { Journal } from "../../../src/core/channel.ts";
+import type { Journal } from "../../../src/core/host.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import type { InboundEvent } from "../../../src/core/events.ts";
 import { memoryJournal } from "../../support/channel-host.ts";

@@ -1,7 +1,8 @@
 import { guardConsole } from "../../../channels/whatsapp/baileys/console-guard.ts";
 import { openBaileys } from "../../../channels/whatsapp/baileys/open.ts";
 import { settings as schema, type WhatsAppSettings } from "../../../channels/whatsapp/settings.ts";
-import type { Channel, ConnectionState } from "../../../src/core/channel.ts";
+import type { Channel } from "../../../src/core/channel.ts";
+import type { ConnectionState } from "../../../src/core/standing.ts";
 import type { InboundEvent } from "../../../src/core/events.ts";
 import { memoryJournal, memoryState, type TestHost, testHost } from "../../support/channel-host.ts";
 import { type ManualClock, manualClock } from "../../support/clock.ts";

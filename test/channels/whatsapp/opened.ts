@@ -1,6 +1,8 @@
 import whatsapp from "../../../channels/whatsapp/index.ts";
 import { settings } from "../../../channels/whatsapp/settings.ts";
-import type { Channel, ChannelState, ConnectionState } from "../../../src/core/channel.ts";
+import type { Channel } from "../../../src/core/channel.ts";
+import type { ConnectionState } from "../../../src/core/standing.ts";
+import type { ChannelState } from "../../../src/core/host.ts";
 import { type Clock, scaledClock } from "../../../src/core/clock.ts";
 import { memoryState, type TestHost, testHost } from "../../support/channel-host.ts";
 import type { LinkedDevice } from "../../support/whatsapp/linked-device.ts";

@@ -1,7 +1,8 @@
 import { openCloud } from "../../../../channels/whatsapp/cloud/open.ts";
 import { webhookPath } from "../../../../channels/whatsapp/cloud/webhook.ts";
 import { settings } from "../../../../channels/whatsapp/settings.ts";
-import type { Channel, ChannelState, Piece, PieceBody, PlatformId } from "../../../../src/core/channel.ts";
+import type { Channel, Piece, PieceBody, PlatformId } from "../../../../src/core/channel.ts";
+import type { ChannelState } from "../../../../src/core/host.ts";
 import type { Clock } from "../../../../src/core/clock.ts";
 import { systemClock } from "../../../../src/core/clock.ts";
 import type { Rendered } from "../../../../src/core/tree.ts";
