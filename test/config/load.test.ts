@@ -1,5 +1,6 @@
 import { cp, readFile } from "node:fs/promises";
 import { join } from "node:path";
+import { kinds } from "../../src/cli/kinds.ts";
 import { describe, expect, it } from "vitest";
 
 import { faultSentence } from "../../src/config/faults.ts";
@@ -289,13 +290,14 @@ describe("variables", () => {
 });
 
 describe("what Perch ships", () => {
-  it("loads without a single variable: the web chat works and Telegram waits for its token", async () => {
+  it("loads without a single variable: the web chat works, Telegram and WhatsApp wait for theirs", async () => {
     const there = await place({});
     await cp(SHIPPED, join(there.folder, "config"), { recursive: true });
-    const config = configOf(await there.load());
+    const config = configOf(await there.load({ kinds }));
     expect([...config.channels]).toEqual([
       ["web", { kind: "web", settings: {} }],
       ["telegram", { kind: "telegram", off: { set: ["TELEGRAM_TOKEN"] } }],
+      ["whatsapp", { kind: "whatsapp", off: { set: ["WHATSAPP_OWNER", "WHATSAPP_STATE_KEY"] } }],
     ]);
     expect(config.rules.channels.get("web")).toMatchObject({ owner: "owner", agent: "helper" });
     expect(config.rules.agents.get("helper")?.model).toEqual({ provider: "demo", name: "demo" });
@@ -304,10 +306,10 @@ describe("what Perch ships", () => {
 
   it("holds where there is no perch.yaml, with the data beside the place of start", async () => {
     const empty = await place({});
-    const config = configOf(await empty.load());
+    const config = configOf(await empty.load({ kinds }));
     const copy = await place({});
     await cp(SHIPPED, join(copy.folder, "config"), { recursive: true });
-    const shipped = configOf(await copy.load());
+    const shipped = configOf(await copy.load({ kinds }));
     expect(config.dataFolder).toBe(join(empty.folder, "data"));
     expect({ ...config, file: "", files: [], dataFolder: "" }).toEqual({
       ...shipped,
@@ -320,7 +322,7 @@ describe("what Perch ships", () => {
   it("shows the defaults in its comments as they are in the schema", async () => {
     const there = await place({});
     await cp(SHIPPED, join(there.folder, "config"), { recursive: true });
-    const before = configOf(await there.load());
+    const before = configOf(await there.load({ kinds }));
     const uncommented: Record<string, string> = {};
     for (const path of ["config/perch.yaml", "config/agents/helper.md"]) {
       const text = await readFile(join(there.folder, path), "utf8");
@@ -328,7 +330,7 @@ describe("what Perch ships", () => {
       expect(uncommented[path]).not.toBe(text);
     }
     await there.write(uncommented);
-    expect(configOf(await there.load())).toEqual(before);
+    expect(configOf(await there.load({ kinds }))).toEqual(before);
   });
 
   it("names in .env.example every variable that its files refer to", async () => {

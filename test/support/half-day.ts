@@ -1,6 +1,7 @@
 import { readFile } from "node:fs/promises";
 import { pause } from "../../src/core/clock.ts";
-import { type Running, world, type World } from "./telegram-perch.ts";
+import type { Running } from "./perch-process.ts";
+import { world, type World } from "./telegram-perch.ts";
 
 export type HalfDayCounts = {
   readonly hours: number;

@@ -89,3 +89,56 @@ export async function launch(options: LaunchOptions): Promise<PerchProcess> {
     },
   };
 }
+
+/** A running Perch whose output a test can wait for. */
+export type Running = {
+  readonly pid: number;
+  readonly output: () => string;
+  /** The first match in what it has printed from `from` on: now, or as soon as it stands there; rejects when it ends. */
+  said(pattern: RegExp, from?: number): Promise<RegExpExecArray>;
+  signal(name: "SIGTERM" | "SIGKILL"): void;
+  /** SIGTERM; resolves with its exit code. */
+  stop(): Promise<number | null>;
+  /** SIGKILL; resolves when it is gone. */
+  kill(): Promise<void>;
+  readonly ended: Promise<number | null>;
+};
+
+/** Listens to what `spawnPerch` has started. */
+export function watched({ child, output, ended }: ReturnType<typeof spawnPerch>): Running {
+  const lookers = new Set<() => void>();
+  const look = (): void => {
+    for (const each of lookers) each();
+  };
+  child.stdout?.on("data", look);
+  child.stderr?.on("data", look);
+  const kill = async (): Promise<void> => {
+    child.kill("SIGKILL");
+    await ended;
+  };
+  return {
+    pid: child.pid ?? 0,
+    output,
+    ended,
+    kill,
+    signal: (name) => void child.kill(name),
+    stop: async () => {
+      child.kill("SIGTERM");
+      return await ended;
+    },
+    said: (pattern, from = 0) =>
+      new Promise((resolve, reject) => {
+        const find = (): void => {
+          const found = pattern.exec(output().slice(from));
+          if (!found) return;
+          lookers.delete(find);
+          resolve(found);
+        };
+        lookers.add(find);
+        find();
+        void ended.then((code) =>
+          reject(new Error(`perch ended with ${code} and had not said ${pattern}:\n${output()}`)),
+        );
+      }),
+  };
+}

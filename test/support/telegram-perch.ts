@@ -1,25 +1,11 @@
 import { scaledClock, type Clock } from "../../src/core/clock.ts";
 import type { Reply, Json, ModelServer } from "./models/server.ts";
 import { startOpenAi } from "./models/openai.ts";
-import { type OperatorFolder, operatorFolder, spawnPerch } from "./perch-process.ts";
+import { type OperatorFolder, operatorFolder, type Running, spawnPerch, watched } from "./perch-process.ts";
 import { type EmulatorOptions, startTelegram, type TelegramEmulator } from "./telegram/emulator.ts";
 
 /** Time runs faster, for Perch, Telegram and the model alike: windows and waits are most of a test. */
 const RATE = 4;
-
-/** A running Perch whose output a test can wait for. */
-export type Running = {
-  readonly pid: number;
-  readonly output: () => string;
-  /** The first match in what it has printed from `from` on: now, or as soon as it stands there; rejects when it ends. */
-  said(pattern: RegExp, from?: number): Promise<RegExpExecArray>;
-  signal(name: "SIGTERM" | "SIGKILL"): void;
-  /** SIGTERM; resolves with its exit code. */
-  stop(): Promise<number | null>;
-  /** SIGKILL; resolves when it is gone. */
-  kill(): Promise<void>;
-  readonly ended: Promise<number | null>;
-};
 
 export type World = {
   readonly clock: Clock;
@@ -105,44 +91,6 @@ export function perchYaml(telegram: TelegramEmulator, channel = "", root = ""): 
 
 export function agentFile(model: ModelServer, prompt = "Be brief.", name = "test"): string {
   return `---\nmodel: openai:${name}\nbaseUrl: ${model.url}\napiKey: \${KEY}\nsenses: { pdf: true }\n---\n${prompt}\n`;
-}
-
-function watched({ child, output, ended }: ReturnType<typeof spawnPerch>): Running {
-  const lookers = new Set<() => void>();
-  const look = (): void => {
-    for (const each of lookers) each();
-  };
-  child.stdout?.on("data", look);
-  child.stderr?.on("data", look);
-  const kill = async (): Promise<void> => {
-    child.kill("SIGKILL");
-    await ended;
-  };
-  return {
-    pid: child.pid ?? 0,
-    output,
-    ended,
-    kill,
-    signal: (name) => void child.kill(name),
-    stop: async () => {
-      child.kill("SIGTERM");
-      return await ended;
-    },
-    said: (pattern, from = 0) =>
-      new Promise((resolve, reject) => {
-        const find = (): void => {
-          const found = pattern.exec(output().slice(from));
-          if (!found) return;
-          lookers.delete(find);
-          resolve(found);
-        };
-        lookers.add(find);
-        find();
-        void ended.then((code) =>
-          reject(new Error(`perch ended with ${code} and had not said ${pattern}:\n${output()}`)),
-        );
-      }),
-  };
 }
 
 /** The parts of the last message of a person in a request to the model. */

@@ -42,7 +42,7 @@ export async function listening(changes: Partial<WhatsAppSettings> = {}): Promis
   const host = await testHost({ clock, state, journal });
   const settings = { ...schema.parse({ testServer: { url: wa.url, ca: wa.ca } }), ...changes };
   const stood = new Seen<ConnectionState>();
-  const channel = await openBaileys(settings, { ...host.host, stands: (state) => stood.add(state) });
+  const channel = await openBaileys(settings, { ...host.host, stands: (where) => stood.add(where) });
   await stood.when(({ is }) => is === "unpaired");
   const device = await link(channel, wa, owner);
   await stood.when(({ is }) => is === "open");

@@ -4,6 +4,8 @@ import type { MessageEvent } from "../../../src/core/events.ts";
 import { BOB, CAROL, WITH_BOB } from "./hearing.ts";
 import { type Listening, listening } from "./listening.ts";
 
+const { MESSAGE_EDIT, REVOKE } = proto.Message.ProtocolMessage.Type;
+
 let on: Listening;
 beforeAll(async () => {
   on = await listening({ selfChat: true });
@@ -70,11 +72,11 @@ it("tells nothing twice that the server hands over again", async () => {
 
 it("tells what came while the line was down, and live messages that are marked so", async () => {
   await on.bob.say(on.device, "marked as kept back", { attrs: { offline: "0" } });
-  await on.hears("marked as kept back");
+  expect(await on.hears("marked as kept back")).toMatchObject({ from: BOB });
   on.wa.cut();
   await on.bob.say(on.device, "while away", { id: "O1" });
   await on.clock.advance(5_000);
-  await on.hears("while away");
+  expect(await on.hears("while away")).toMatchObject({ id: "O1" });
 });
 
 it("asks again for what cannot be read, and tells it once", async () => {
@@ -98,14 +100,18 @@ it("tells edits and revokes of their authors", async () => {
   await on.bob.say(
     on.device,
     {
-      protocolMessage: { type: 14, key: { id: "E1", fromMe: true }, editedMessage: { conversation: "typo" } },
+      protocolMessage: {
+        type: MESSAGE_EDIT,
+        key: { id: "E1", fromMe: true },
+        editedMessage: { conversation: "typo" },
+      },
     },
     { id: "E2" },
   );
   expect(await on.hears("typo")).toMatchObject({ type: "edited", ref: "E1", from: BOB });
   await on.bob.say(
     on.device,
-    { protocolMessage: { type: 0, key: { id: "E1", fromMe: true } } },
+    { protocolMessage: { type: REVOKE, key: { id: "E1", fromMe: true } } },
     { id: "E3" },
   );
   expect(await on.heard(({ type }) => type === "deleted")).toMatchObject({ refs: ["E1"] });
