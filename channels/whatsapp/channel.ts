@@ -1,6 +1,6 @@
 import type { Channel } from "../../src/core/channel.ts";
 import type { ChannelHost } from "../../src/core/host.ts";
-import { guardConsole } from "./baileys/console-guard.ts";
+import { guardConsole } from "./baileys/life/console-guard.ts";
 import type { WhatsAppSettings } from "./settings.ts";
 
 /** Opens a linked device of an account, or a number of the Cloud API. Does not wait for WhatsApp. */

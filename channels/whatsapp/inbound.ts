@@ -1,18 +1,18 @@
 import type { WAMessage } from "@whiskeysockets/baileys";
 import type { Forward, InboundEvent, MessageEvent } from "../../src/core/events.ts";
 import { oneLine } from "../../src/core/words.ts";
-import { isAddressed, withoutAddress } from "./baileys/addressed.ts";
-import { belongsTo } from "./baileys/association.ts";
-import { changeIn, reactionIn } from "./baileys/changes.ts";
-import { type Content, contentOf, text } from "./baileys/content.ts";
-import { contextOf } from "./baileys/context.ts";
-import type { Known } from "./baileys/known.ts";
-import { eventId, isMe, type Origin, refIn } from "./baileys/origin.ts";
-import type { Vote } from "./baileys/polls.ts";
-import { quoteOf } from "./baileys/quotes.ts";
-import { ofSender } from "./baileys/references.ts";
-import { isSilent, unwrap } from "./baileys/unwrap.ts";
-import { isoOf } from "./baileys/words.ts";
+import { isAddressed, withoutAddress } from "./baileys/reading/addressed.ts";
+import { belongsTo } from "./baileys/reading/association.ts";
+import { changeIn, reactionIn } from "./baileys/reading/changes.ts";
+import { type Content, contentOf, text } from "./baileys/reading/content.ts";
+import { contextOf } from "./baileys/reading/context.ts";
+import type { Known } from "./baileys/reading/known.ts";
+import { eventId, isMe, type Origin, refIn } from "./baileys/reading/origin.ts";
+import type { Vote } from "./baileys/reading/polls.ts";
+import { quoteOf } from "./baileys/reading/quotes.ts";
+import { ofSender } from "./baileys/reading/references.ts";
+import { isSilent, unwrap } from "./baileys/reading/unwrap.ts";
+import { isoOf } from "./baileys/reading/words.ts";
 
 /** What is told to people where a message cannot be had. */
 export const VIEW_ONCE =

@@ -10,8 +10,8 @@ const whatsapp: ChannelKind<WhatsAppSettings> = {
   open: openWhatsApp,
   examine,
   // The library of a linked device costs half a second and 60 MB: who needs it loads it.
-  backup: async (...given) => await (await import("./baileys/backup.ts")).backup(...given),
-  restore: async (...given) => await (await import("./baileys/backup.ts")).restore(...given),
+  backup: async (...given) => await (await import("./baileys/keys/backup.ts")).backup(...given),
+  restore: async (...given) => await (await import("./baileys/keys/backup.ts")).restore(...given),
 };
 
 /** A linked device could ask nothing without taking the place of the one that runs. */

@@ -2,8 +2,8 @@ import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from "node:fs/promises"
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { openAuthState } from "../../channels/whatsapp/baileys/auth-state.ts";
-import { sealWith, STATE } from "../../channels/whatsapp/baileys/seal.ts";
+import { openAuthState } from "../../channels/whatsapp/baileys/keys/auth-state.ts";
+import { sealWith, STATE } from "../../channels/whatsapp/baileys/keys/seal.ts";
 import { backup, restore } from "../../src/cli/backup.ts";
 import { channelState } from "../../src/store/channel-state.ts";
 import { lockFolder } from "../../src/store/lock.ts";

@@ -1,6 +1,6 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
-import { guardConsole } from "../../channels/whatsapp/baileys/console-guard.ts";
+import { guardConsole } from "../../channels/whatsapp/baileys/life/console-guard.ts";
 import type { PairingStep } from "../../src/core/channel.ts";
 import { type Clock, scaledClock } from "../../src/core/clock.ts";
 import { startOpenAi } from "./models/openai.ts";

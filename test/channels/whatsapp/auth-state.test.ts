@@ -5,8 +5,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type AuthenticationCreds, proto, type SignalDataSet } from "@whiskeysockets/baileys";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type AuthState, openAuthState } from "../../../channels/whatsapp/baileys/auth-state.ts";
-import { sealWith } from "../../../channels/whatsapp/baileys/seal.ts";
+import { type AuthState, openAuthState } from "../../../channels/whatsapp/baileys/keys/auth-state.ts";
+import { sealWith } from "../../../channels/whatsapp/baileys/keys/seal.ts";
 import type { Lease } from "../../../src/core/host.ts";
 import { channelState } from "../../../src/store/channel-state.ts";
 import type { Database } from "../../../src/store/database.ts";
@@ -236,8 +236,8 @@ describe("the account's state", () => {
     const at = (path: string): string =>
       JSON.stringify(new URL(`../../../dist/${path}`, import.meta.url).href);
     const script = `
-      import { openAuthState } from ${at("channels/whatsapp/baileys/auth-state.js")};
-      import { sealWith } from ${at("channels/whatsapp/baileys/seal.js")};
+      import { openAuthState } from ${at("channels/whatsapp/baileys/keys/auth-state.js")};
+      import { sealWith } from ${at("channels/whatsapp/baileys/keys/seal.js")};
       import { channelState } from ${at("src/store/channel-state.js")};
       import { openSqlite } from ${at("src/store/sqlite.js")};
       const database = await openSqlite(process.argv[1]);

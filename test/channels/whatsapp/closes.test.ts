@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it, vi } from "vitest";
 import type { ConnectionState } from "../../../src/core/standing.ts";
-import { CLOSES, closeOf, meaningOf } from "../../../channels/whatsapp/baileys/closes.ts";
+import { CLOSES, closeOf, meaningOf } from "../../../channels/whatsapp/baileys/life/closes.ts";
 import { aStateKey, stepsOf, type TestAccount, testAccount } from "./account.ts";
 
 let account: TestAccount | undefined;

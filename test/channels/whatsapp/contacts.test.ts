@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
-import { Contacts } from "../../../channels/whatsapp/baileys/contacts.ts";
-import { sealWith } from "../../../channels/whatsapp/baileys/seal.ts";
+import { Contacts } from "../../../channels/whatsapp/baileys/people/contacts.ts";
+import { sealWith } from "../../../channels/whatsapp/baileys/keys/seal.ts";
 import { memoryState, testHost, type TestHost } from "../../support/channel-host.ts";
 
 const PN = "15550000002@s.whatsapp.net";

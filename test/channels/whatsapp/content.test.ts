@@ -1,7 +1,7 @@
 import { proto } from "@whiskeysockets/baileys";
 import { expect, it } from "vitest";
-import { contentOf } from "../../../channels/whatsapp/baileys/content.ts";
-import { readCard } from "../../../channels/whatsapp/baileys/vcard.ts";
+import { contentOf } from "../../../channels/whatsapp/baileys/reading/content.ts";
+import { readCard } from "../../../channels/whatsapp/baileys/reading/vcard.ts";
 
 /** Through the wire and back, as a message really comes. */
 function read(message: proto.IMessage): readonly unknown[] {

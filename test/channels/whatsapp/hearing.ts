@@ -7,13 +7,13 @@ import {
   proto,
   type WASocket,
 } from "@whiskeysockets/baileys";
-import { Contacts } from "../../../channels/whatsapp/baileys/contacts.ts";
-import { Groups } from "../../../channels/whatsapp/baileys/groups.ts";
+import { Contacts } from "../../../channels/whatsapp/baileys/people/contacts.ts";
+import { Groups } from "../../../channels/whatsapp/baileys/people/groups.ts";
 import type { Line } from "../../../channels/whatsapp/baileys/line.ts";
-import { Outbox } from "../../../channels/whatsapp/baileys/outbox.ts";
-import { Receiver } from "../../../channels/whatsapp/baileys/receive.ts";
-import { Said } from "../../../channels/whatsapp/baileys/said.ts";
-import { sealWith } from "../../../channels/whatsapp/baileys/seal.ts";
+import { Outbox } from "../../../channels/whatsapp/baileys/sending/outbox.ts";
+import { Receiver } from "../../../channels/whatsapp/baileys/reading/receive.ts";
+import { Said } from "../../../channels/whatsapp/baileys/reading/said.ts";
+import { sealWith } from "../../../channels/whatsapp/baileys/keys/seal.ts";
 import type { WhatsAppSettings } from "../../../channels/whatsapp/settings.ts";
 import type { InboundEvent } from "../../../src/core/events.ts";
 import { memoryJournal, memoryState, testHost, type TestHost } from "../../support/channel-host.ts";

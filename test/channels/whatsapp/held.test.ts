@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { Held } from "../../../channels/whatsapp/baileys/held.ts";
+import { Held } from "../../../channels/whatsapp/baileys/sending/held.ts";
 import { manualClock } from "../../support/clock.ts";
 
 it("a chat is asked to come again the more seldom the longer there is no line", async () => {

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from "vitest";
-import { readMediaRef } from "../../../channels/whatsapp/baileys/media-ref.ts";
-import { sealWith } from "../../../channels/whatsapp/baileys/seal.ts";
+import { readMediaRef } from "../../../channels/whatsapp/baileys/media/media-ref.ts";
+import { sealWith } from "../../../channels/whatsapp/baileys/keys/seal.ts";
 import type { InboundEvent } from "../../../src/core/events.ts";
 import { BOB, CAROL, GROUP, hearing, type HearingOptions, IN_GROUP, samples, WITH_BOB } from "./hearing.ts";
 

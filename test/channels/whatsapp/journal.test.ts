@@ -1,7 +1,7 @@
 import { type BinaryNode, encodeWAMessage, type proto } from "@whiskeysockets/baileys";
 import { expect, it, onTestFinished } from "vitest";
-import { Journalled } from "../../../channels/whatsapp/baileys/journalled.ts";
-import { sealWith } from "../../../channels/whatsapp/baileys/seal.ts";
+import { Journalled } from "../../../channels/whatsapp/baileys/reading/journalled.ts";
+import { sealWith } from "../../../channels/whatsapp/baileys/keys/seal.ts";
 import type { Journal } from "../../../src/core/host.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 import type { InboundEvent } from "../../../src/core/events.ts";

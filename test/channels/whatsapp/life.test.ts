@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from "vitest";
 import { GatewayError } from "../../../src/core/errors.ts";
-import { watchdog } from "../../../channels/whatsapp/baileys/watchdog.ts";
-import { idleProbe } from "../../../channels/whatsapp/baileys/probe.ts";
+import { watchdog } from "../../../channels/whatsapp/baileys/life/watchdog.ts";
+import { idleProbe } from "../../../channels/whatsapp/baileys/life/probe.ts";
 import { memoryLog, memoryState } from "../../support/channel-host.ts";
 import { type AccountOptions, aStateKey, type TestAccount, testAccount } from "./account.ts";
 

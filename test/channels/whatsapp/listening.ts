@@ -1,4 +1,4 @@
-import { guardConsole } from "../../../channels/whatsapp/baileys/console-guard.ts";
+import { guardConsole } from "../../../channels/whatsapp/baileys/life/console-guard.ts";
 import { openBaileys } from "../../../channels/whatsapp/baileys/open.ts";
 import { settings as schema, type WhatsAppSettings } from "../../../channels/whatsapp/settings.ts";
 import type { Channel } from "../../../src/core/channel.ts";

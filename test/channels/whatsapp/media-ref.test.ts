@@ -1,8 +1,8 @@
 import { proto } from "@whiskeysockets/baileys";
 import { describe, expect, it } from "vitest";
-import { mediaAddress } from "../../../channels/whatsapp/baileys/media-hosts.ts";
-import { mediaRef, readMediaRef } from "../../../channels/whatsapp/baileys/media-ref.ts";
-import { sealWith } from "../../../channels/whatsapp/baileys/seal.ts";
+import { mediaAddress } from "../../../channels/whatsapp/baileys/media/media-hosts.ts";
+import { mediaRef, readMediaRef } from "../../../channels/whatsapp/baileys/media/media-ref.ts";
+import { sealWith } from "../../../channels/whatsapp/baileys/keys/seal.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
 
 const KEY = { id: "A1", remoteJid: "90000000000002@lid", fromMe: false };

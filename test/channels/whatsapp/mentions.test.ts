@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mentionsIn } from "../../../channels/whatsapp/baileys/mentions.ts";
+import { mentionsIn } from "../../../channels/whatsapp/baileys/sending/mentions.ts";
 
 const BY_LID = [
   { id: "90000000000002@lid", phoneNumber: "15550000002@s.whatsapp.net" },

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
-import { MessageIds } from "../../../channels/whatsapp/baileys/message-ids.ts";
-import { Outbox } from "../../../channels/whatsapp/baileys/outbox.ts";
-import { sealWith } from "../../../channels/whatsapp/baileys/seal.ts";
+import { MessageIds } from "../../../channels/whatsapp/baileys/sending/message-ids.ts";
+import { Outbox } from "../../../channels/whatsapp/baileys/sending/outbox.ts";
+import { sealWith } from "../../../channels/whatsapp/baileys/keys/seal.ts";
 import { plainText } from "../../../src/core/rendered.ts";
 import { memoryState } from "../../support/channel-host.ts";
 import { manualClock } from "../../support/clock.ts";

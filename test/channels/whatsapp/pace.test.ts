@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { Pace } from "../../../channels/whatsapp/baileys/pace.ts";
+import { Pace } from "../../../channels/whatsapp/baileys/sending/pace.ts";
 import { manualClock } from "../../support/clock.ts";
 
 function setUp({

@@ -1,7 +1,7 @@
 import { afterEach, expect, it, vi } from "vitest";
-import { flushing } from "../../../channels/whatsapp/baileys/flush.ts";
-import { idleProbe } from "../../../channels/whatsapp/baileys/probe.ts";
-import { watchdog } from "../../../channels/whatsapp/baileys/watchdog.ts";
+import { flushing } from "../../../channels/whatsapp/baileys/life/flush.ts";
+import { idleProbe } from "../../../channels/whatsapp/baileys/life/probe.ts";
+import { watchdog } from "../../../channels/whatsapp/baileys/life/watchdog.ts";
 import { memoryLog } from "../../support/channel-host.ts";
 import { type TestAccount, testAccount } from "./account.ts";
 

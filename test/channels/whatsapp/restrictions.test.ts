@@ -1,7 +1,7 @@
 import { EventEmitter } from "node:events";
 import { type NewChatMessageCapInfo, NewChatMessageCappingStatusType } from "@whiskeysockets/baileys";
 import { expect, it } from "vitest";
-import { Restrictions } from "../../../channels/whatsapp/baileys/restrictions.ts";
+import { Restrictions } from "../../../channels/whatsapp/baileys/sending/restrictions.ts";
 import type { Line } from "../../../channels/whatsapp/baileys/line.ts";
 import { testHost } from "../../support/channel-host.ts";
 import { manualClock } from "../../support/clock.ts";

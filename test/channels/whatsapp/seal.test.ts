@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { isPlain, sealWith } from "../../../channels/whatsapp/baileys/seal.ts";
+import { isPlain, sealWith } from "../../../channels/whatsapp/baileys/keys/seal.ts";
 
 const KEY = "0123456789abcdef0123456789abcdef";
 const OTHER = "fedcba9876543210fedcba9876543210";

@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { createServer as createSecure } from "node:https";
 import { type AddressInfo, connect, createServer } from "node:net";
 import { afterEach, expect, it } from "vitest";
-import { waysFor } from "../../../channels/whatsapp/baileys/ways.ts";
+import { waysFor } from "../../../channels/whatsapp/baileys/life/ways.ts";
 
 const FIXTURES = new URL("../../fixtures/whatsapp/", import.meta.url);
 

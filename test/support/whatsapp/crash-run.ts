@@ -3,14 +3,15 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { Running } from "../perch-process.ts";
 import { type WhatsAppWorld, whatsappWorld } from "../whatsapp-perch.ts";
-import { type Conversation, conversationsIn, tokensIn } from "./crash-talk.ts";
+import { answerTo, type Conversation, conversationsIn, tokensIn } from "./crash-talk.ts";
 import type { LinkedDevice } from "./linked-device.ts";
+import type { Sent } from "./world.ts";
 
 /**
  * Where the process ends. Of what people send: it is decrypted, and nothing of that is on the disk; its ratchet has turned,
  * and no receipt is out; the receipt is out, and nobody has heard of it; the inbox is committed, and it stands in the
- * journal still. Of what they are sent: the file is half way up; the server has got the message, and does not take it; has
- * taken it, and the acknowledgement is not out; that has come; that is kept, and the piece is still being sent.
+ * journal still. Of what they are sent: a file is on its way up; the server has got the message, and does not take it; has
+ * taken it, and the acknowledgement is not out; that has come; that is kept, and the piece is not known as sent.
  */
 export const CRASH_POINTS = [
   "decrypted",
@@ -34,11 +35,11 @@ export type CrashCounts = {
   readonly twice: readonly string[];
   /** Conversations whose answers are not in the order of what was said. */
   readonly disordered: readonly string[];
-  /** Answers that reached a phone once more under the id that it had shown already. */
-  readonly arrivedAgain: number;
-  /** Of the ids of what was sent: how many there are, and which went to the server more than once, how often. */
+  /** Ids of what was sent, and how many of them went to the server more than once. */
   readonly ids: number;
-  readonly resent: Readonly<Record<string, number>>;
+  readonly resent: number;
+  /** Of these, what had reached the phone before, which shows it once. */
+  readonly arrivedAgain: number;
 };
 
 export type CrashSize = {
@@ -52,84 +53,66 @@ export type CrashSize = {
 const PRELOAD = join(import.meta.dirname, "crash-preload.mjs");
 const PHOTO = join(import.meta.dirname, "../../fixtures/media/photo.jpg");
 
+/** One stretch of talk with kills at one point in it. */
+class Round {
+  readonly number: number;
+  readonly point: CrashPoint;
+  readonly said: string[] = [];
+  readonly answered = new Set<string>();
+  kills = 0;
+  /** What must be answered before the next kill. */
+  first: readonly string[] = [];
+  readonly #size: CrashSize;
+
+  constructor(number: number, point: CrashPoint, size: CrashSize) {
+    this.number = number;
+    this.point = point;
+    this.#size = size;
+  }
+
+  /**
+   * What was in flight at two crashes is run alone and would rightly be set aside at a third. So the process ends twice in a
+   * row, and then again only when everything that was said before has been answered; which is spread over the round.
+   */
+  get mayEnd(): boolean {
+    const { kills, messages } = this.#size;
+    const pairs = Math.floor(this.kills / 2) / Math.ceil(kills / 2);
+    return this.kills < kills && this.#isThrough && this.said.length >= pairs * messages;
+  }
+
+  /** Something must be left to say for the kills that are still to come. */
+  get holdsBack(): boolean {
+    return this.kills < this.#size.kills && !this.#isThrough;
+  }
+
+  ended(): void {
+    this.kills += 1;
+    if (this.kills % 2 === 0) this.first = [...this.said];
+  }
+
+  get #isThrough(): boolean {
+    return this.first.every((token) => this.answered.has(token));
+  }
+}
+
 /** A linked Perch that is killed and started again, and people who talk with it meanwhile. */
 export class CrashRun {
   readonly #world: WhatsAppWorld;
-  readonly #device: LinkedDevice;
-  readonly #conversations: readonly Conversation[];
   readonly #size: CrashSize;
   readonly #armed: string;
-  readonly #lookers = new Set<() => void>();
-  readonly #answered = new Set<string>();
-  readonly #keepsRunning: Promise<void>;
-  #perch: Running;
-  #point: CrashPoint | undefined;
-  #kills = 0;
-  /** What must be answered before the next kill. */
-  #first: readonly string[] = [];
-  #said: string[] = [];
-  #round = 0;
-  #over = false;
-
-  static async start(size: CrashSize): Promise<CrashRun> {
-    let drawn = false;
-    const world = await whatsappWorld({
-      ...size,
-      says: ({ body }) => answerTo(body, drawn),
-      preload: [PRELOAD],
-      assets: { "chart.jpg": await readFile(PHOTO) },
-    });
-    const armed = join(world.folder.path, "armed");
-    const perch = await world.start(environment(armed));
-    const device = await world.link(perch);
-    const run = new CrashRun(world, device, perch, size, armed);
-    run.#onPoint = (point) => (drawn = point === "uploading");
-    return run;
-  }
-
-  #onPoint: (point: CrashPoint) => void = () => {};
+  readonly #running: { perch: Running; drawn: boolean; over: boolean };
+  #rounds = 0;
+  #round: Round | undefined;
+  #disarm: () => void = () => {};
+  #changed = new Set<() => void>();
 
   private constructor(
     world: WhatsAppWorld,
-    device: LinkedDevice,
-    perch: Running,
     size: CrashSize,
     armed: string,
   ) {
     this.#world = world;
-    this.#device = device;
-    this.#perch = perch;
     this.#size = size;
     this.#armed = armed;
-    this.#conversations = conversationsIn(world, device);
-    this.#keepsRunning = this.#keepRunning();
-  }
-
-  async at(point: CrashPoint): Promise<CrashCounts> {
-    const { wa } = this.#world;
-    const { messages } = this.#size;
-    const before = wa.sends.length;
-    const seen = wa.outbound.length;
-    this.#round += 1;
-    [this.#point, this.#kills, this.#first, this.#said] = [point, 0, [], []];
-    this.#onPoint(point);
-    this.#arm();
-    const each = Math.floor(messages / this.#conversations.length);
-    const more = messages % this.#conversations.length;
-    const talks = this.#conversations.map((conversation, n) =>
-      this.#converse(conversation, each + (n < more ? 1 : 0)),
-    );
-    await Promise.race([Promise.all(talks), this.#keepsRunning]);
-    this.#point = undefined;
-    this.#arm();
-    await this.#device.whenDrained();
-    return this.#counts(before, seen);
-  }
-
-  async close(): Promise<void> {
-    this.#over = true;
-    await this.#perch.kill();
-    await this.#keepsRunning;
-    await this.#world.close();
   }
 }

@@ -8,7 +8,7 @@ import { join } from "node:path";
 
 const dist = new URL("../../../dist/", import.meta.url);
 const load = (path) => import(new URL(path, dist).href);
-const { guardConsole } = await load("channels/whatsapp/baileys/console-guard.js");
+const { guardConsole } = await load("channels/whatsapp/baileys/life/console-guard.js");
 guardConsole();
 const [
   { openBaileys },

@@ -1,5 +1,5 @@
 import type { SocketConfig } from "@whiskeysockets/baileys";
-import { guardConsole } from "../../../channels/whatsapp/baileys/console-guard.ts";
+import { guardConsole } from "../../../channels/whatsapp/baileys/life/console-guard.ts";
 import type { Group } from "./group.ts";
 import type { LinkedDevice } from "./linked-device.ts";
 import { type LoopbackWhatsApp, startWhatsApp, type WhatsAppOptions } from "./loopback.ts";

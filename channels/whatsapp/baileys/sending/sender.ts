@@ -1,0 +1,205 @@
+import type { ConnectionState, proto, WAMessage, WAMessageKey } from "@whiskeysockets/baileys";
+import type { Attempt, MediaItem, Piece, PlatformId, Progress } from "../../../../src/core/channel.ts";
+import type { ChannelHost } from "../../../../src/core/host.ts";
+import { asError, GatewayError } from "../../../../src/core/errors.ts";
+import type { ChatAddress } from "../../../../src/core/identity.ts";
+import type { WhatsAppSettings } from "../../settings.ts";
+import { Acks } from "./acks.ts";
+import { revokeOf } from "./compose.ts";
+import type { Contacts } from "../people/contacts.ts";
+import type { SendParts } from "./contents.ts";
+import { type DestinationParts, destinationOf } from "./destination.ts";
+import { Disappearing } from "./disappearing.ts";
+import { Held } from "./held.ts";
+import { isGroup, plain } from "../people/jids.ts";
+import { Lane } from "./lane.ts";
+import type { Account, Hearing } from "../line.ts";
+import { MessageIds } from "./message-ids.ts";
+import { Outbox } from "./outbox.ts";
+import { Pace } from "./pace.ts";
+import { post } from "./post.ts";
+import { Presence } from "./presence.ts";
+import { nameIn } from "../refs.ts";
+import { Restrictions } from "./restrictions.ts";
+import type { Said } from "../reading/said.ts";
+import type { Seal } from "../keys/seal.ts";
+import { send } from "./send.ts";
+
+type SenderParts = {
+  readonly account: Account;
+  readonly settings: Pick<WhatsAppSettings, "chatSeconds" | "perMinute" | "readReceipts">;
+  readonly host: Pick<ChannelHost, "clock" | "log" | "state">;
+  readonly seal: Seal;
+  readonly contacts: Pick<Contacts, "jidOf" | "keyOf">;
+  readonly groups: DestinationParts["groups"];
+  readonly said: Pick<Said, "message">;
+  readonly upload: (item: MediaItem, signal: AbortSignal) => Promise<proto.IMessage>;
+  /** Gives numbers from 0 up to but not including 1. */
+  readonly random: () => number;
+};
+
+/** How long what is on its way may take when the connection is closed. */
+const CLOSING_MS = 5_000;
+
+/** All that goes out over an account: messages, signs of life, receipts. */
+export class Sender {
+  readonly #parts: SenderParts;
+  readonly #send: SendParts;
+  readonly #presence: Presence;
+  readonly #disappearing: Disappearing;
+  readonly #held: Held;
+  readonly #closing = new AbortController();
+  readonly #underWay = new Set<Promise<unknown>>();
+
+  private constructor(parts: SenderParts, ids: MessageIds, restrictions: Restrictions) {
+    const { host, account, settings, contacts } = parts;
+    const { clock } = host;
+    this.#parts = parts;
+    this.#held = new Held(clock);
+    this.#presence = new Presence(() => account.line(), clock);
+    this.#disappearing = new Disappearing(host, (jid) => (isGroup(jid) ? undefined : contacts.keyOf(jid)));
+    this.#send = {
+      ...parts,
+      ids,
+      restrictions,
+      outbox: new Outbox({ state: host.state, seal: parts.seal, clock }),
+      acks: new Acks(clock),
+      lane: new Lane(clock),
+      pace: new Pace(settings, clock, parts.random),
+      disappearing: this.#disappearing,
+    };
+  }
+
+  /** @throws GatewayError "store.unavailable", or "data.unusable" where it was sealed with another key. */
+  static async open(parts: SenderParts): Promise<Sender> {
+    const { host, seal } = parts;
+    const restrictions = new Restrictions(host);
+    await restrictions.load();
+    return new Sender(parts, await MessageIds.load(host.state, seal), restrictions);
+  }
+
+  readonly hear: Hearing = (line) => {
+    const { acks, restrictions, pace } = this.#send;
+    const { ev } = line.socket;
+    const onUpdate = ({ connection }: Partial<ConnectionState>): void => {
+      if (connection !== "open") return;
+      this.#held.release();
+      pace.reconnected();
+    };
+    const onMessages = ({ messages }: { readonly messages: readonly WAMessage[] }): void => {
+      for (const { key } of messages) {
+        const chat = key.fromMe ? undefined : this.#parts.contacts.keyOf(key.remoteJid, key.remoteJidAlt);
+        if (chat !== undefined) restrictions.heard(chat);
+      }
+    };
+    ev.on("connection.update", onUpdate);
+    ev.on("messages.upsert", onMessages);
+    const undo = [acks, restrictions, this.#disappearing].map(({ hear }) => hear(line));
+    return () => {
+      for (const stop of undo) stop();
+      ev.off("connection.update", onUpdate);
+      ev.off("messages.upsert", onMessages);
+    };
+  };
+
+  /** As `Channel.send`: what was accepted is not written again, and what goes again has the id of before. */
+  async send(piece: Piece, attempt: Attempt, signal: AbortSignal): Promise<readonly PlatformId[]> {
+    return await this.#until(signal, (ending) => send(piece, attempt, this.#send, ending));
+  }
+
+  /** As `Channel.readyAt`; while there is no line, chats are asked to come again now and then. */
+  readyAt({ chat }: ChatAddress): number {
+    const { clock } = this.#parts.host;
+    if (this.#parts.account.line()) return this.#send.pace.readyAt(chat);
+    return this.#held.until(chat) ?? clock.now();
+  }
+
+  /** As `Channel.progress`. To oneself nobody types. */
+  async progress({ chat }: ChatAddress, progress: Progress): Promise<void> {
+    const jid = this.#parts.contacts.jidOf(chat);
+    if (!this.#isOwn(jid)) await this.#presence.show(jid, progress);
+  }
+
+  /** As `Channel.taken`: people see that their messages were read. */
+  async taken({ chat }: ChatAddress, refs: readonly string[]): Promise<void> {
+    const { settings, contacts, account, host } = this.#parts;
+    const remoteJid = contacts.jidOf(chat);
+    if (!settings.readReceipts || this.#isOwn(remoteJid)) return;
+    const keys: WAMessageKey[] = refs.map((ref) => ({ remoteJid, ...nameIn(ref), fromMe: false }));
+    try {
+      await account.line()?.socket.readMessages(keys);
+    } catch (thrown) {
+      host.log.warn({ err: asError(thrown) }, "that messages were read could not be told");
+    }
+  }
+
+  /** As `Channel.takeBack`: for everybody. WhatsApp passes over what is older than about two days. */
+  async takeBack({ chat }: ChatAddress, ids: readonly PlatformId[], signal: AbortSignal): Promise<void> {
+    for (const id of ids) {
+      try {
+        await this.#until(signal, (ending) => this.#revoke(chat, id, ending));
+      } catch (thrown) {
+        this.#parts.host.log.warn({ err: asError(thrown) }, "a message of ours could not be taken back");
+      }
+    }
+  }
+
+  /** What a device asks for that could not read it; undefined where it is no message of ours to that chat. */
+  async getMessage({ id, remoteJid }: WAMessageKey): Promise<proto.IMessage | undefined> {
+    const { contacts } = this.#parts;
+    const posted = id ? await this.#send.outbox.find(id) : undefined;
+    const chat = contacts.keyOf(remoteJid);
+    if (!posted || chat === undefined) return undefined;
+    // Whoever knows an id must not get a message of another chat by it.
+    return contacts.jidOf(posted.chat) === contacts.jidOf(chat) ? posted.message : undefined;
+  }
+
+  /** Nothing more goes out; resolves when what is on its way has ended, which is waited for a little. Never rejects. */
+  async close(): Promise<void> {
+    const timer = this.#parts.host.clock.after(CLOSING_MS, () => this.#abort());
+    await this.#presence.close();
+    await Promise.allSettled(this.#underWay);
+    timer.cancel();
+    this.#abort();
+  }
+
+  #abort(): void {
+    this.#closing.abort(new Error("the connection is closed"));
+  }
+
+  async #revoke(chat: string, id: PlatformId, signal: AbortSignal): Promise<void> {
+    const to = await destinationOf(chat, this.#send);
+    const make = async (): Promise<proto.IMessage> => revokeOf({ remoteJid: to.jid, fromMe: true, id });
+    const letter = {
+      id: this.#send.ids.revokeOf(id),
+      to,
+      forms: new Set<string>(),
+      make,
+      attributes: { edit: "7" },
+    };
+    await post(letter, this.#send, signal);
+  }
+
+  /** Does it with a signal that also aborts when the connection is closed. */
+  async #until<T>(signal: AbortSignal, work: (signal: AbortSignal) => Promise<T>): Promise<T> {
+    const closing = this.#closing.signal;
+    if (closing.aborted) throw new GatewayError("send.not_written", "the connection is closed");
+    const ending = new AbortController();
+    const abort = (): void => ending.abort(signal.aborted ? signal.reason : closing.reason);
+    for (const ended of [signal, closing]) ended.addEventListener("abort", abort, { once: true });
+    if (signal.aborted) abort();
+    const done = work(ending.signal);
+    this.#underWay.add(done);
+    try {
+      return await done;
+    } finally {
+      this.#underWay.delete(done);
+      for (const ended of [signal, closing]) ended.removeEventListener("abort", abort);
+    }
+  }
+
+  #isOwn(jid: string): boolean {
+    const me = this.#parts.account.me();
+    return me !== undefined && [me.pn, me.lid].includes(plain(jid));
+  }
+}
