@@ -72,11 +72,14 @@ async function main(): Promise<number> {
       case "people":
         return await (await import("./cli/people.ts")).people(common, words);
       case "pair":
-        return await (
-          await import("./cli/pair.ts")
-        ).pair(
-          { ...common, stop: stopSignal(), terminal: process.stdout.isTTY, ...given(values.phone) },
-          words,
+        // A gateway that was started for it may leave a library's timer behind.
+        return process.exit(
+          await (
+            await import("./cli/pair.ts")
+          ).pair(
+            { ...common, stop: stopSignal(), terminal: process.stdout.isTTY, ...given(values.phone) },
+            words,
+          ),
         );
       case "backup":
         return await (await import("./cli/backup.ts")).backup(common, words);

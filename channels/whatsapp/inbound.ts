@@ -90,6 +90,7 @@ function said(
   return {
     type: "message",
     id: eventId(origin, key.id),
+    unique: true,
     ref: refIn(key),
     place,
     from,

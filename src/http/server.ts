@@ -48,7 +48,8 @@ const SECURITY_HEADERS: Readonly<Record<string, string>> = {
     "img-src 'self' blob:; media-src 'self' blob:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'",
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
-  "referrer-policy": "no-referrer",
+  // With "no-referrer" browsers send `Origin: null` with the form of the login page, as a page of another site does.
+  "referrer-policy": "same-origin",
   "cross-origin-opener-policy": "same-origin",
   "cross-origin-resource-policy": "same-origin",
   "permissions-policy": "camera=(), geolocation=(), microphone=(self)",

@@ -1,4 +1,4 @@
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { PairingStepShown } from "../../src/http/connections.ts";
@@ -25,7 +25,7 @@ beforeEach(async () => {
   owner = await wa.addPerson({ phone: OWNER.slice(1), lid: "90000000000001", name: "Owner" });
   bob = await wa.addPerson({ phone: BOB.slice(1), lid: "90000000000002", name: "Bob" });
   const config = {
-    http: { host: "127.0.0.1", port: 0, password: PASSWORD },
+    http: { host: "127.0.0.1", port: 0, password: "${PERCH_PASSWORD}" },
     channels: {
       web: { kind: "web", agent: "helper" },
       whatsapp: {
@@ -33,7 +33,7 @@ beforeEach(async () => {
         agent: "helper",
         owner: OWNER,
         allow: [BOB],
-        stateKey: "0123456789abcdef0123456789abcdef",
+        stateKey: "${STATE_KEY}",
         chatSeconds: 0,
         testServer: { url: wa.url, ca: wa.ca },
       },
@@ -57,7 +57,11 @@ function perch(...args: readonly string[]) {
       folder: folder.path,
       args,
       node: ["--import", PRELOAD],
-      env: { WA_TEST_ROOT: wa.rootKeyHex },
+      env: {
+        WA_TEST_ROOT: wa.rootKeyHex,
+        PERCH_PASSWORD: PASSWORD,
+        STATE_KEY: "0123456789abcdef0123456789abcdef",
+      },
     }),
   );
   cleanups.push(() => process.kill());
@@ -94,10 +98,8 @@ describe("linking WhatsApp as people do", () => {
     const gateway = perch("start");
     const [origin] = await gateway.said(/http:\/\/127\.0\.0\.1:\d+/);
     await gateway.said(/Perch is ready\./);
-    expect(gateway.output()).toContain("perch pair whatsapp");
-    const config = await import("node:fs/promises").then((fs) =>
-      fs.readFile(join(folder.path, "config/perch.yaml"), "utf8"),
-    );
+    await gateway.said(/perch pair whatsapp/);
+    const config = await readFile(join(folder.path, "config/perch.yaml"), "utf8");
     const port = Number(new URL(origin).port);
     await folder.write("config/perch.yaml", config.replace('"port":0', `"port":${port}`));
     const terminal = perch("pair", "whatsapp");
@@ -140,7 +142,7 @@ describe("linking WhatsApp as people do", () => {
     const page = await browser.newPage({ viewport: { width: 980, height: 720 } });
     await page.goto(origin);
     await page.getByLabel("Password").fill(PASSWORD);
-    await page.getByRole("button").click();
+    await page.keyboard.press("Enter");
     await page.getByRole("button", { name: "Link whatsapp with a phone" }).click();
     await page.getByRole("img", { name: "A QR code" }).waitFor();
     await mkdir(SHOTS ?? "", { recursive: true });
@@ -162,7 +164,7 @@ async function* steps(answer: Response): AsyncIterable<PairingStepShown> {
 /** The terminal as people see it. */
 async function picture(output: string): Promise<void> {
   const browser = await launchBrowser();
-  const page = await browser.newPage({ viewport: { width: 760, height: 760 } });
+  const page = await browser.newPage({ viewport: { width: 700, height: 460 } });
   const escaped = output
     .replaceAll("&", "&amp;")
     .replaceAll("<", "&lt;")

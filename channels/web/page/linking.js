@@ -4,6 +4,8 @@ import { element } from "./view.js";
 
 const $ = (id) => document.getElementById(id);
 const LOOK_MS = 15_000;
+/** While one of them is on its way somewhere. */
+const SOON_MS = 2_000;
 
 let ending;
 let linked = "";
@@ -11,9 +13,10 @@ let linked = "";
 /** Shows what is not open; a gateway without such a list shows nothing. */
 export async function connections(ask) {
   const answer = document.hidden ? undefined : await ask("/connections");
-  if (answer)
-    draw(answer.connections.filter(({ is, kind }) => is !== "open" && is !== "off" && kind !== "web"));
-  setTimeout(() => void connections(ask), LOOK_MS);
+  const others = (answer?.connections ?? []).filter(({ is, kind }) => is !== "off" && kind !== "web");
+  if (answer) draw(others.filter(({ is }) => is !== "open"));
+  const unsteady = others.some(({ is }) => is === "connecting" || is === "pairing");
+  setTimeout(() => void connections(ask), unsteady ? SOON_MS : LOOK_MS);
 }
 
 function draw(list) {

@@ -78,7 +78,7 @@ function aboutOf({ message, forms, name }: Heard, key: string): About {
 
 function messageIn(message: CloudMessage, about: About, known: Known): MessageEvent | undefined {
   const said = saidIn(message, known);
-  return said && { type: "message", ref: about.id, ...about, ...said };
+  return said && { type: "message", unique: true, ref: about.id, ...about, ...said };
 }
 
 function saidIn(

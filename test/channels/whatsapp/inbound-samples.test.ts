@@ -11,6 +11,7 @@ function bob(n: number | string, content: readonly unknown[], more: object = {})
   const id = typeof n === "string" ? n : `3A${String(n).padStart(18, "0")}`;
   return {
     type: "message",
+    unique: true,
     id,
     ref: id,
     place: WITH_BOB,
@@ -26,6 +27,7 @@ function carol(n: number, content: readonly unknown[], more: object = {}): unkno
   const id = `3A${String(n).padStart(18, "0")}`;
   return {
     type: "message",
+    unique: true,
     id: `${CAROL.id}/${id}`,
     ref: expect.stringContaining(`${id}/`),
     place: IN_GROUP,
@@ -217,6 +219,7 @@ it("takes what the owner writes to themselves for a message where that is asked 
   const owner = { id: "lid:90000000000001", also: ["+15550000001"] };
   expect(event).toEqual({
     type: "message",
+    unique: true,
     id: "3A000000000000000033",
     ref: "3A000000000000000033",
     place: { chat: owner.id, kind: "private", also: owner.also },

@@ -10,8 +10,9 @@ const ALL = 30;
 const SENTENCE_LENGTH = 200;
 
 /**
- * What Baileys logs as a fault, without what it logs beside it: keys, stanzas, addresses and texts stand in its fields, so
- * none is passed on but what an error is called. A flood is counted rather than written.
+ * What Baileys logs as a fault or a warning, without what it logs beside it: keys, stanzas, addresses and texts stand in its fields, so
+ * none is passed on but what an error is called. Its faults are ours to tell of where they lead to something, and among them are
+ * steps of every pairing: they stand at "debug". A flood is counted rather than written.
  */
 export function libraryLog(log: Log, clock: Clock): SocketConfig["logger"] {
   const own = log.with({ library: "baileys" });
@@ -20,10 +21,10 @@ export function libraryLog(log: Log, clock: Clock): SocketConfig["logger"] {
   let untold = 0;
   const told = new Map<string, number>();
 
-  function write(level: "warn" | "error", fields: unknown, words: string | undefined): void {
+  function write(fields: unknown, words: string | undefined): void {
     const now = clock.now();
     if (now - since >= WINDOW_MS) {
-      if (untold > 0) own.warn({ lines: untold, seconds: WINDOW_MS / 1000 }, "more of the same was said");
+      if (untold > 0) own.debug({ lines: untold, seconds: WINDOW_MS / 1000 }, "more of the same was said");
       since = now;
       lines = 0;
       untold = 0;
@@ -37,7 +38,7 @@ export function libraryLog(log: Log, clock: Clock): SocketConfig["logger"] {
     }
     told.set(sentence, times + 1);
     lines += 1;
-    own[level](errorIn(fields), sentence);
+    own.debug(errorIn(fields), sentence);
   }
 
   const logger: SocketConfig["logger"] = {
@@ -47,8 +48,8 @@ export function libraryLog(log: Log, clock: Clock): SocketConfig["logger"] {
     trace() {},
     debug() {},
     info() {},
-    warn: (fields, words) => write("warn", fields, words),
-    error: (fields, words) => write("error", fields, words),
+    warn: write,
+    error: write,
   };
   return logger;
 }

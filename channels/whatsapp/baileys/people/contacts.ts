@@ -106,6 +106,12 @@ export class Contacts {
     return this.#personOf(form).key;
   }
 
+  /** As `keyOf`, of somebody whom a message only names: anybody can name anybody, so nothing is kept of it. */
+  keyNamed(jid: string | null | undefined): string | undefined {
+    const form = formOf(jid);
+    return form && (this.#people.get(form)?.key ?? form);
+  }
+
   /** All that a chat or a person goes by, its key first: for the rules of operators, who know people by phone. */
   formsOf(key: string): readonly string[] {
     const person = this.#people.get(key as Form); // whatever else it is, nobody has that form

@@ -3,6 +3,8 @@ export type Form = `lid:${string}` | `+${string}`;
 
 const PHONES = /^(?:s\.whatsapp\.net|c\.us|hosted)$/;
 const LIDS = /^(?:lid|hosted\.lid)$/;
+/** "<user>_<agent>:<device>@<server>"; what people's programs write for one may be anything. */
+const ADDRESS = /^([A-Za-z\d.-]{1,64})(?:[_:][\d:]{1,10})?@([a-z.]{1,20})$/;
 /** Meta's assistants, which have numbers as people do. */
 const BOT = /^(?:1313555\d{4}|131655500\d{2})$/;
 
@@ -43,9 +45,6 @@ export function isNotForUs(jid: string): boolean {
 }
 
 function partsOf(jid: string | null | undefined): { readonly user: string; readonly server: string } {
-  const at = jid?.indexOf("@") ?? -1;
-  if (!jid || at < 0) return { user: "", server: "" };
-  // "<user>_<agent>:<device>@<server>"
-  const [user = ""] = jid.slice(0, at).split(/[_:]/);
-  return { user, server: jid.slice(at + 1) };
+  const [, user = "", server = ""] = ADDRESS.exec(jid ?? "") ?? [];
+  return { user, server };
 }

@@ -1,4 +1,5 @@
 import { proto } from "@whiskeysockets/baileys";
+import { idIn } from "./message-id.ts";
 
 const { MEDIA_ALBUM, HD_IMAGE_DUAL_UPLOAD, HD_VIDEO_DUAL_UPLOAD, HEVC_VIDEO_DUAL_UPLOAD } =
   proto.MessageAssociation.AssociationType;
@@ -16,8 +17,9 @@ export function belongsTo(association: proto.IMessageAssociation | null | undefi
   readonly album?: string;
   readonly copyOf?: string;
 } {
-  const { associationType: type, parentMessageKey: parent } = association ?? {};
-  if (type == null || !parent?.id) return {};
-  if (type === MEDIA_ALBUM) return { album: parent.id };
-  return COPIES.has(type) ? { copyOf: parent.id } : {};
+  const { associationType: type, parentMessageKey } = association ?? {};
+  const parent = idIn(parentMessageKey?.id);
+  if (type == null || parent === undefined) return {};
+  if (type === MEDIA_ALBUM) return { album: parent };
+  return COPIES.has(type) ? { copyOf: parent } : {};
 }

@@ -19,6 +19,7 @@ export function callEvent(
   return {
     type: "message",
     id: `call/${id}`,
+    unique: true,
     ref: "",
     place,
     from: { id: who, name: contacts.nameOf(who) ?? who, ...(place.also ? { also: place.also } : {}) },

@@ -5,6 +5,7 @@ import { isAddressed } from "./addressed.ts";
 import { type Content, contentOf } from "./content.ts";
 import { contextOf } from "./context.ts";
 import type { Known } from "./known.ts";
+import { idIn } from "./message-id.ts";
 import { eventId, type Origin, refIn } from "./origin.ts";
 import { ofSender, referenceTo } from "./references.ts";
 import { unwrap } from "./unwrap.ts";
@@ -22,7 +23,7 @@ export function changeIn(
   known: Known,
 ): EditEvent | DeleteEvent | undefined {
   const { key, messageTimestamp } = telling;
-  const target = told.key?.id;
+  const target = idIn(told.key?.id);
   if (!target || !key.id) return undefined;
   if (told.type === REVOKE) return deletionIn(telling, { ...told.key, id: target }, origin, known);
   if (told.type !== MESSAGE_EDIT || !told.editedMessage) return undefined;
@@ -96,7 +97,7 @@ export function reactionIn(
   known: Known,
 ): ReactionEvent | undefined {
   // What the account's own person thinks of a chat is not for the agent.
-  if (!target?.id || !key.id || origin.own) return undefined;
+  if (!target || idIn(target.id) === undefined || !key.id || origin.own) return undefined;
   const of = referenceTo(target, origin, known);
   const before = known.reacted(of);
   const now = text || undefined;

@@ -3,6 +3,7 @@ import type { Unfetched } from "../../../../src/core/blocks.ts";
 import type { Quote } from "../../../../src/core/events.ts";
 import { type Content, contentOf, inWords } from "./content.ts";
 import type { Known } from "./known.ts";
+import { idIn } from "./message-id.ts";
 import { isMe, type Origin, refIn } from "./origin.ts";
 import { referenceTo } from "./references.ts";
 
@@ -16,8 +17,9 @@ export function quoteOf(
   origin: Origin,
   known: Known,
 ): Quote | undefined {
-  const { stanzaId, participant, quotedMessage, remoteJid } = context ?? {};
-  if (!stanzaId) return undefined;
+  const { participant, quotedMessage, remoteJid } = context ?? {};
+  const stanzaId = idIn(context?.stanzaId);
+  if (stanzaId === undefined) return undefined;
   const isStatus = remoteJid === "status@broadcast";
   const said = isStatus
     ? undefined
@@ -27,7 +29,7 @@ export function quoteOf(
   const of = { ...key, id: stanzaId, fromMe: isMe(participant, known.me), participant: participant ?? null };
   const content = quotedContent(sent ?? quotedMessage, of, known);
   if (sent) return { ...withMedia(content), from: "you", ref: stanzaId };
-  const who = known.contacts.keyOf(participant);
+  const who = known.contacts.keyNamed(participant);
   const name = who === undefined || isMe(participant, known.me) ? undefined : known.contacts.nameOf(who);
   const { text, media } = withMedia(content);
   return {

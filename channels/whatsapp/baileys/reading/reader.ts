@@ -9,6 +9,7 @@ import type { Known } from "./known.ts";
 import type { Account, Me } from "../line.ts";
 import { mediaRef } from "../media/media-ref.ts";
 import { membershipIn } from "./membership.ts";
+import { ownId } from "./message-id.ts";
 import { eventId, isMe, type Origin, originOf, refIn } from "./origin.ts";
 import type { Outbox } from "../sending/outbox.ts";
 import { pollKeyOf, voteIn } from "./polls.ts";
@@ -51,8 +52,9 @@ export class Reader {
    * Undefined for what says nothing to us. What has to be kept with it goes into `rows`, where earlier messages of the
    * same batch are found as well. @throws GatewayError "store.unavailable".
    */
-  async read(message: WAMessage, recipient: string | undefined, rows: Rows): Promise<Reading | undefined> {
+  async read(told: WAMessage, recipient: string | undefined, rows: Rows): Promise<Reading | undefined> {
     const { account, groups, outbox } = this.#parts;
+    const message = withUsableId(told);
     const me = account.me();
     const { id, remoteJid, fromMe } = message.key;
     if (!me || !id) return undefined;
@@ -79,8 +81,9 @@ export class Reader {
   }
 
   /** What is told of one that nobody could read in time; undefined where it was told of meanwhile. */
-  async unreadable(message: WAMessage, viewOnce: boolean, rows: Rows): Promise<Reading | undefined> {
+  async unreadable(told: WAMessage, viewOnce: boolean, rows: Rows): Promise<Reading | undefined> {
     const { account, groups, contacts } = this.#parts;
+    const message = withUsableId(told);
     const me = account.me();
     const { id } = message.key;
     if (!me || !id || message.key.fromMe || message.category === "peer") return undefined;
@@ -94,6 +97,7 @@ export class Reader {
       type: "message",
       // The message itself may still come, and must find its own id free.
       id: eventId(origin, key),
+      unique: true,
       ref: refIn(message.key),
       place,
       from,
@@ -193,6 +197,11 @@ export class Reader {
   #addresses({ from }: Origin): readonly string[] {
     return this.#parts.contacts.formsOf(from.id).map(jidIn);
   }
+}
+
+function withUsableId(message: WAMessage): WAMessage {
+  const { id } = message.key;
+  return id ? { ...message, key: { ...message.key, id: ownId(id) } } : message;
 }
 
 function reactedTo(

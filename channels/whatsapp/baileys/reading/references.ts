@@ -1,6 +1,7 @@
 import type { proto, WAMessage } from "@whiskeysockets/baileys";
 import { contextOf } from "./context.ts";
 import type { Contacts } from "../people/contacts.ts";
+import { idIn } from "./message-id.ts";
 import type { Origin } from "./origin.ts";
 import { unwrap } from "./unwrap.ts";
 
@@ -11,7 +12,7 @@ export type Reference = {
   readonly by?: string;
 };
 
-export type ReferenceParts = { readonly contacts: Pick<Contacts, "keyOf"> };
+export type ReferenceParts = { readonly contacts: Pick<Contacts, "keyNamed"> };
 
 /** All earlier messages that have to be looked up before a message can be read. */
 export function referencesIn(
@@ -31,7 +32,7 @@ export function referencesIn(
     ...(content.pollUpdateMessage?.pollCreationMessageKey
       ? [referenceTo(content.pollUpdateMessage.pollCreationMessageKey, origin, parts)]
       : []),
-    ...(parent?.id ? [ofSender(parent.id, origin)] : []),
+    ...(idIn(parent?.id) ? [ofSender(parent?.id ?? "", origin)] : []),
   ];
 }
 
@@ -41,8 +42,8 @@ export function referenceTo(
   { place }: Pick<Origin, "place">,
   { contacts }: ReferenceParts,
 ): Reference {
-  const who = place.kind === "group" ? contacts.keyOf(participant) : undefined;
-  return { id: id ?? "", ...(who === undefined ? {} : { by: who }) };
+  const who = place.kind === "group" ? contacts.keyNamed(participant) : undefined;
+  return { id: idIn(id) ?? "", ...(who === undefined ? {} : { by: who }) };
 }
 
 export function ofSender(id: string, { place, from }: Pick<Origin, "place" | "from">): Reference {
@@ -55,9 +56,10 @@ function targetsOf(
   origin: Origin,
   parts: ReferenceParts,
 ): readonly Reference[] {
-  if (!key?.id) return [];
+  const id = idIn(key?.id);
+  if (!key || id === undefined) return [];
   const claimed = referenceTo(key, origin, parts);
-  const own = ofSender(key.id, origin);
+  const own = ofSender(id, origin);
   return claimed.by === undefined || claimed.by === own.by ? [own] : [own, claimed];
 }
 

@@ -78,7 +78,10 @@ export class Acks {
         else timer = this.#clock.after(ANSWER_MS, late);
       };
       let timer = this.#clock.after(ANSWER_MS, late);
-      const abort = (): void => reject(asError(signal.reason));
+      const abort = (): void => {
+        timer.cancel();
+        reject(asError(signal.reason));
+      };
       signal.addEventListener("abort", abort, { once: true });
       if (signal.aborted) abort();
       waiting.answer.then(resolve, reject).finally(() => {

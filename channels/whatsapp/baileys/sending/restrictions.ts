@@ -12,6 +12,11 @@ import { saidKey } from "../reading/said.ts";
 const LONGEST_HOLD_MS = 24 * 3_600_000;
 /** How long a person is left alone who may not be written to, unless they write. */
 const ALONE_MS = 3_600_000;
+/** A lock of which WhatsApp does not say how long it lasts; WhatsApp Web does the same. */
+const UNKNOWN_END_MS = 60_000;
+
+/** A reach-out lock, or the quota of new chats: the one is lifted while the other holds. */
+type Kind = "lock" | "quota";
 
 /**
  * What WhatsApp has forbidden this account for a time: to write to people who have not written to it (a reach-out lock, or
@@ -19,7 +24,9 @@ const ALONE_MS = 3_600_000;
  */
 export class Restrictions {
   readonly #host: Pick<ChannelHost, "clock" | "log" | "state">;
-  #lockedUntil = 0;
+  /** Epoch ms; 0 where it is not in force. */
+  readonly #until: Record<Kind, number> = { lock: 0, quota: 0 };
+  /** Who is left alone, by chat, until when (epoch ms). */
   readonly #alone = new Map<string, number>();
 
   constructor(host: Pick<ChannelHost, "clock" | "log" | "state">) {
@@ -28,17 +35,23 @@ export class Restrictions {
 
   /** Reads what an earlier process was told. */
   async load(): Promise<void> {
-    this.#lockedUntil = Number((await this.#host.state.get([KEY])).get(KEY) ?? 0);
+    const told = await this.#host.state.get([entryOf("lock"), entryOf("quota")]);
+    for (const kind of ["lock", "quota"] as const) this.#until[kind] = Number(told.get(entryOf(kind)) ?? 0);
+    for (const [entry, until] of await this.#host.state.list(ALONE, { limit: MOST_ALONE }))
+      this.#alone.set(entry.slice(ALONE.length), Number(until));
   }
 
   readonly hear: Hearing = ({ socket }) => {
     const onUpdate = ({ reachoutTimeLock: lock }: Partial<ConnectionState>): void => {
-      if (lock) this.#locked(lock.isActive === true ? (lock.timeEnforcementEnds?.getTime() ?? 0) : 0);
+      if (!lock) return;
+      const { isActive, timeEnforcementEnds: end } = lock;
+      const until = end?.getTime() ?? this.#host.clock.now() + UNKNOWN_END_MS;
+      this.#holds("lock", isActive === true ? until : 0);
     };
     const onCap = ({ capping_status: status, cycle_end_timestamp: seconds }: NewChatMessageCapInfo): void => {
       if (status === undefined) return;
       const isCapped = status === NewChatMessageCappingStatusType.CAPPED;
-      this.#locked(isCapped ? Number(seconds ?? 0) * 1_000 : 0);
+      this.#holds("quota", isCapped ? Number(seconds ?? 0) * 1_000 : 0);
     };
     socket.ev.on("connection.update", onUpdate);
     socket.ev.on("message-capping.update", onCap);
@@ -56,9 +69,10 @@ export class Restrictions {
         "send.refused",
         "WhatsApp lets this account not write to this person, who was asked in vain within the last hour; let them write first",
       );
-    const waitMs = this.#lockedUntil - now;
+    const until = Math.max(...Object.values(this.#until));
+    const waitMs = until - now;
     if (waitMs <= 0 || (await this.#hasWritten(chat))) return;
-    const words = `WhatsApp has restricted this account until ${new Date(this.#lockedUntil).toISOString()}: nobody is written to who has not written first`;
+    const words = `WhatsApp has restricted this account until ${new Date(until).toISOString()}: nobody is written to who has not written first`;
     if (waitMs > LONGEST_HOLD_MS) throw new GatewayError("send.refused", words);
     throw new GatewayError("send.rate_limited", words, { retryAfterMs: waitMs });
   }
@@ -68,6 +82,7 @@ export class Restrictions {
     const now = this.#host.clock.now();
     for (const [other, until] of this.#alone) if (until <= now) this.#alone.delete(other);
     this.#alone.set(chat, now + ALONE_MS);
+    this.#store({ [ALONE + chat]: String(now + ALONE_MS) }, now + ALONE_MS);
     // The answer is heard as an update.
     socket.fetchAccountReachoutTimelock().catch((thrown: unknown) => {
       this.#host.log.warn({ err: asError(thrown) }, "whether the account is restricted could not be asked");
@@ -76,7 +91,7 @@ export class Restrictions {
 
   /** Somebody has written in that chat. */
   heard(chat: string): void {
-    this.#alone.delete(chat);
+    if (this.#alone.delete(chat)) this.#store({ [ALONE + chat]: undefined });
   }
 
   /** Whether somebody has said something in that chat lately. */
@@ -84,20 +99,31 @@ export class Restrictions {
     return (await this.#host.state.list(saidKey(chat, ""), { limit: 1 })).length > 0;
   }
 
-  #locked(until: number): void {
-    if (until === this.#lockedUntil) return;
-    this.#lockedUntil = until;
-    const { log, state, clock } = this.#host;
+  #holds(kind: Kind, until: number): void {
+    if (until === this.#until[kind]) return;
+    this.#until[kind] = until;
+    const { log, clock } = this.#host;
     if (until > clock.now())
       log.warn(
-        { until: new Date(until).toISOString() },
+        { kind, until: new Date(until).toISOString() },
         "WhatsApp has restricted this account: it may not write to people who have not written to it",
       );
-    else log.info({}, "WhatsApp has lifted the restriction of this account");
-    state.set({ [KEY]: String(until) }, { until }).catch((thrown: unknown) => {
-      log.warn({ err: asError(thrown) }, "that the account is restricted could not be stored");
+    else log.info({ kind }, "WhatsApp has lifted a restriction of this account");
+    this.#store({ [entryOf(kind)]: String(until) }, until);
+  }
+
+  #store(entries: Readonly<Record<string, string | undefined>>, until?: number): void {
+    const { log, state } = this.#host;
+    state.set(entries, until === undefined ? {} : { until }).catch((thrown: unknown) => {
+      log.warn({ err: asError(thrown) }, "what WhatsApp has forbidden could not be stored");
     });
   }
 }
 
-const KEY = "restricted/until";
+const ALONE = "alone/";
+/** What a process remembers of the one before. */
+const MOST_ALONE = 1_000;
+
+function entryOf(kind: Kind): string {
+  return `restricted/${kind}`;
+}

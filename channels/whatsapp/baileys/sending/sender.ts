@@ -1,6 +1,7 @@
 import type { ConnectionState, proto, WAMessage, WAMessageKey } from "@whiskeysockets/baileys";
 import type { Attempt, MediaItem, Piece, PlatformId, Progress } from "../../../../src/core/channel.ts";
 import type { ChannelHost } from "../../../../src/core/host.ts";
+import { pause } from "../../../../src/core/clock.ts";
 import { asError, GatewayError } from "../../../../src/core/errors.ts";
 import type { ChatAddress } from "../../../../src/core/identity.ts";
 import type { WhatsAppSettings } from "../../settings.ts";
@@ -156,14 +157,11 @@ export class Sender {
 
   /** Nothing more goes out; resolves when what is on its way has ended, which is waited for a little. Never rejects. */
   async close(): Promise<void> {
-    const timer = this.#parts.host.clock.after(CLOSING_MS, () => this.#abort());
     await this.#presence.close();
-    await Promise.allSettled(this.#underWay);
-    timer.cancel();
-    this.#abort();
-  }
-
-  #abort(): void {
+    const ended = new AbortController();
+    const all = Promise.allSettled(this.#underWay).then(() => ended.abort());
+    await Promise.race([all, pause(this.#parts.host.clock, CLOSING_MS, ended.signal)]);
+    // What waits for WhatsApp's word on devices or groups cannot be called back; it writes nothing any more.
     this.#closing.abort(new Error("the connection is closed"));
   }
 

@@ -36,6 +36,7 @@ describe("what people write", () => {
     expect(await host.whenAccepted(1)).toEqual([
       {
         type: "message",
+        unique: true,
         id,
         ref: id,
         place: { chat: KEY, kind: "private" },
