@@ -67,6 +67,7 @@ export class Connections {
       await gateway.opened(id, channel);
     } catch (err) {
       this.faults.set(id, asError(err).message);
+      this.standings.delete(id); // it may have said that it begins
       log.error({ channel: id, err, againMs: RETRY_MS }, "a connection could not be opened");
       this.#unmount(id);
       this.#retries.set(

@@ -26,20 +26,23 @@ async function setUp(close: (channel: Channel, test: TestGateway) => Promise<voi
       return { ...channel, close: () => close(channel, test) };
     },
   };
-  const connections = new Connections({
-    gateway: test.gateway,
-    database: test.database,
-    blobs: test.blobs,
-    dataFolder: test.folder,
-    studio: NO_STUDIO,
-    http: test.host.http,
-    clock,
-    log: test.host.log,
-    owner: "test",
-    kind: () => Promise.resolve(kind),
-  });
+  /** Connections of the same gateway, of another kind. */
+  const connectionsOf = (load: () => Promise<ChannelKind<unknown>>): Connections =>
+    new Connections({
+      gateway: test.gateway,
+      database: test.database,
+      blobs: test.blobs,
+      dataFolder: test.folder,
+      studio: NO_STUDIO,
+      http: test.host.http,
+      clock,
+      log: test.host.log,
+      owner: "test",
+      kind: load,
+    });
+  const connections = connectionsOf(() => Promise.resolve(kind));
   await connections.open("toy", TOY);
-  return { ...test, clock, connections };
+  return { ...test, clock, connections, connectionsOf };
 }
 
 const TOY = { kind: "toy", settings: {} };
@@ -77,7 +80,7 @@ describe("a connection that is closed", () => {
 
 describe("a connection that cannot be opened", () => {
   it("is tried again until it can, unless it is closed", async () => {
-    const { connections, platform, clock, kind, host } = await setUp((channel) => channel.close());
+    const { connections, connectionsOf, platform, clock, kind } = await setUp((channel) => channel.close());
     await connections.close("toy");
     let tries = 0;
     // Opening makes a folder, which takes real time: the test waits for it rather than for the clock.
@@ -91,20 +94,9 @@ describe("a connection that cannot be opened", () => {
         return channel;
       },
     };
-    const failing = new Connections({
-      gateway: opened[0]!.gateway,
-      database: opened[0]!.database,
-      blobs: opened[0]!.blobs,
-      dataFolder: opened[0]!.folder,
-      studio: NO_STUDIO,
-      http: host.http,
-      clock,
-      log: host.log,
-      owner: "test",
-      kind: () => {
-        tries += 1;
-        return tries < 3 ? Promise.reject(new Error("the disk is full")) : Promise.resolve(telling);
-      },
+    const failing = connectionsOf(() => {
+      tries += 1;
+      return tries < 3 ? Promise.reject(new Error("the disk is full")) : Promise.resolve(telling);
     });
     await failing.open("toy", TOY);
     expect(failing.faults.get("toy")).toBe("the disk is full");
@@ -121,6 +113,23 @@ describe("a connection that cannot be opened", () => {
     await failing.close("toy");
     await clock.advance(300_000);
     expect(tries).toBe(1);
+  });
+});
+
+describe("where a connection stands", () => {
+  it("is stopped once it could not be opened, whatever it said before", async () => {
+    const { connections, connectionsOf, kind } = await setUp((channel) => channel.close());
+    await connections.close("toy");
+    const failing = connectionsOf(async () => ({
+      ...kind,
+      open: async (_settings, host) => {
+        host.stands({ is: "connecting" });
+        throw new Error("the path is taken");
+      },
+    }));
+    await failing.open("toy", TOY);
+    expect(failing.list(new Map([["toy", TOY]]))).toMatchObject([{ is: "stopped" }]);
+    await failing.close("toy");
   });
 });
 

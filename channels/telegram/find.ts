@@ -1,6 +1,7 @@
 import type { Attempt, KnownAround, Piece, PlatformId, Whereabouts } from "../../src/core/channel.ts";
+import { formsOf } from "../../src/core/forms.ts";
 import type { ChatAddress } from "../../src/core/identity.ts";
-import { formsOf } from "./forms.ts";
+import type { Form } from "./forms.ts";
 import { captionParameters, richParameters, textParameters } from "./piece-parameters.ts";
 import { guestQuery } from "./place.ts";
 import { type Edit, editsOursAlone, idsBetween, probe, type ProbeParts } from "./probe.ts";
@@ -32,7 +33,7 @@ export async function find(
 ): Promise<Whereabouts> {
   const { to, body } = piece;
   if (guestQuery(to) !== undefined) return { kind: "unknown" };
-  const forms = formsOf(attempt);
+  const forms = formsOf<Form>(attempt);
   const replaced = forms.has("new") ? undefined : piece.replaces;
   const ids = replaced === undefined ? between(known) : [Number(replaced)];
   if (!ids) return { kind: "unknown" };

@@ -4,9 +4,10 @@ import type { MediaBlock } from "../../src/core/blocks.ts";
 import type { Attempt, MediaForm, MediaItem, Piece, PlatformId } from "../../src/core/channel.ts";
 import type { ChannelHost } from "../../src/core/host.ts";
 import { asError, GatewayError } from "../../src/core/errors.ts";
+import { formsOf } from "../../src/core/forms.ts";
 import { grammySignal, type GrammySignal } from "./deadline.ts";
 import { failureOf } from "./failures.ts";
-import { type Forms, formsOf } from "./forms.ts";
+import type { Form, Forms } from "./forms.ts";
 import { uploadName } from "./names.ts";
 import type { Pace } from "./pace.ts";
 import {
@@ -37,7 +38,7 @@ export async function send(
   parts: SendParts,
   signal: AbortSignal,
 ): Promise<readonly PlatformId[]> {
-  const forms = formsOf(attempt);
+  const forms = formsOf<Form>(attempt);
   const first = await tried(piece, forms, parts, signal);
   if (first.movedTo === undefined) return first.ids;
   // A group that became a supergroup has another number; nothing was sent to the old one.

@@ -1,5 +1,6 @@
 import { createHash, timingSafeEqual } from "node:crypto";
 import type { Update } from "grammy/types";
+import { shortBody } from "../../src/core/short-body.ts";
 
 // telegram-bot-api drops updates of more than 512 KiB; escaped, they may be longer.
 const MOST_BYTES = 1024 * 1024;
@@ -9,8 +10,8 @@ export async function updateIn(request: Request, secret: string): Promise<Update
   if (request.method !== "POST") return 405;
   if (!isSame(request.headers.get("x-telegram-bot-api-secret-token") ?? "", secret)) return 401;
   if (!/^application\/json\b/i.test(request.headers.get("content-type") ?? "")) return 415;
-  const text = await shortText(request);
-  return text === undefined ? 413 : (parsed(text) ?? 400);
+  const body = await shortBody(request, MOST_BYTES);
+  return body === undefined ? 413 : (parsed(body.toString("utf8")) ?? 400);
 }
 
 /** Compares digests, so that neither content nor length shows in the time it takes. */
@@ -20,18 +21,6 @@ function isSame(given: string, secret: string): boolean {
 
 function digest(words: string): Buffer {
   return createHash("sha256").update(words).digest();
-}
-
-/** Undefined where there is more than an update can have. */
-async function shortText(request: Request): Promise<string | undefined> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of request.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > MOST_BYTES) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 function parsed(text: string): Update | undefined {

@@ -1,6 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { Blobs, ModelChoice } from "../core/agent.ts";
 import { asError, GatewayError } from "../core/errors.ts";
+import { withOwnSignal } from "./own-signal.ts";
 
 // A retry waits a second and more inside the turn; the person's patience ends before a third one helps.
 const MAX_RETRIES = 2;
@@ -20,7 +21,7 @@ type Loader = (choice: ModelChoice, blobs: Blobs) => Promise<BaseChatModel>;
 const PROVIDERS: Readonly<Record<string, Loader>> = {
   async openai(choice) {
     const { ChatOpenAI } = await import("@langchain/openai");
-    return new ChatOpenAI({
+    const model = new ChatOpenAI({
       model: choice.name,
       // Local servers want no key, but the client wants one.
       apiKey: choice.apiKey ?? (choice.baseUrl === undefined ? needKey(choice) : "none"),
@@ -31,6 +32,7 @@ const PROVIDERS: Readonly<Record<string, Loader>> = {
         ? {}
         : { configuration: { baseURL: choice.baseUrl }, useResponsesApi: false }),
     });
+    return withOwnSignal(model);
   },
 
   async anthropic(choice) {

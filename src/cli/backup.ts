@@ -1,8 +1,6 @@
 import { randomUUID } from "node:crypto";
 import { open, readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Config } from "../config/load.ts";
-import type { ChannelKind } from "../core/channel.ts";
 import type { KeepsakeHost } from "../core/host.ts";
 import type { Clock } from "../core/clock.ts";
 import { asError, GatewayError, systemCode } from "../core/errors.ts";
@@ -13,9 +11,9 @@ import { channelState } from "../store/channel-state.ts";
 import type { Database } from "../store/database.ts";
 import { lockFolder } from "../store/lock.ts";
 import type { CommandOptions } from "./check.ts";
+import { connectionIn } from "./connection.ts";
 import { withData } from "./data.ts";
 import { EXIT } from "./exit.ts";
-import { kinds } from "./kinds.ts";
 
 type BackupOptions = CommandOptions & { readonly clock: Clock; readonly log: Log };
 
@@ -29,7 +27,7 @@ export async function backup(options: BackupOptions, words: readonly string[]): 
   }
   const file = resolve(options.folder, name);
   await withData(options, async (database, config) => {
-    const { kind, settings } = await kept(config, id);
+    const { kind, settings } = await connectionIn(config, id);
     if (!kind.backup) throw nothingToKeep(id, kind.kind);
     await writeNew(file, await kind.backup(settings, keepsakeHost(database, id, options)));
   });
@@ -48,7 +46,7 @@ export async function restore(options: BackupOptions, words: readonly string[]):
   }
   const bytes = await readWhole(resolve(options.folder, name));
   await withData(options, async (database, config) => {
-    const { kind, settings } = await kept(config, id);
+    const { kind, settings } = await connectionIn(config, id);
     if (!kind.restore) throw nothingToKeep(id, kind.kind);
     const lock = lockFolder(config.dataFolder, options.clock.now());
     try {
@@ -61,25 +59,6 @@ export async function restore(options: BackupOptions, words: readonly string[]):
   });
   print(`${id} has the account of that backup. Start the gateway, and nowhere else with the same account.`);
   return EXIT.ok;
-}
-
-async function kept(
-  config: Config,
-  id: ChannelId,
-): Promise<{ readonly kind: ChannelKind<unknown>; readonly settings: unknown }> {
-  const channel = config.channels.get(id);
-  if (!channel) {
-    const names = [...config.channels.keys()].join(", ");
-    throw new GatewayError(
-      "config.invalid",
-      `there is no connection "${id}" in perch.yaml; name one of: ${names}`,
-    );
-  }
-  if (channel.off)
-    throw new GatewayError("config.invalid", `${id} is off; set ${channel.off.set.join(", ")} first`);
-  const kind = await kinds.load(channel.kind);
-  if (!kind) throw new GatewayError("config.invalid", `there is no channel kind ${channel.kind}`);
-  return { kind, settings: channel.settings };
 }
 
 function nothingToKeep(id: ChannelId, kind: string): GatewayError {

@@ -6,6 +6,7 @@ import { GatewayError, hasCode } from "../core/errors.ts";
 import type { ChannelId } from "../core/identity.ts";
 import { durationWords } from "../core/words.ts";
 import { originOf } from "../http/guards.ts";
+import { connectionIn } from "./connection.ts";
 import { EXIT } from "./exit.ts";
 import { kinds } from "./kinds.ts";
 import { start, type StartOptions } from "./start.ts";
@@ -32,15 +33,10 @@ export async function link(options: LinkOptions, id: ChannelId, wish: PairingWis
   const { http } = loaded.config;
   const gateway = await reach(options, originOf(http.host, http.port));
   try {
-    const cookie = http.password === undefined ? undefined : await logIn(gateway.origin, http.password);
+    const cookie = http.password === undefined ? undefined : await logIn(gateway.origin, http.password, stop);
     const headers = { "content-type": "application/json", ...(cookie === undefined ? {} : { cookie }) };
     const body = JSON.stringify({ connection: id, ...wish });
-    const answer = await fetch(`${gateway.origin}/connections`, {
-      method: "POST",
-      headers,
-      body,
-      signal: stop,
-    });
+    const answer = await asked(`${gateway.origin}/connections`, { headers, body, signal: stop });
     if (!answer.ok || !answer.body) {
       print((await answer.text()).trim());
       return EXIT.failed;
@@ -54,13 +50,12 @@ export async function link(options: LinkOptions, id: ChannelId, wish: PairingWis
   }
 }
 
-/** Whether this connection is one that is linked by a code. */
+/** Whether this connection is linked by a code. @throws GatewayError "config.invalid" where there is none, or it is off. */
 export async function isLinked(options: LinkOptions, id: ChannelId): Promise<boolean> {
   const loaded = await loadConfig({ ...options, kinds });
-  const channel = loaded.ok ? loaded.config.channels.get(id) : undefined;
-  if (!channel || channel.off) return false;
-  const kind = await kinds.load(channel.kind);
-  return kind?.links?.(channel.settings) ?? false;
+  if (!loaded.ok) return false;
+  const { kind, settings } = await connectionIn(loaded.config, id);
+  return kind.links?.(settings) ?? false;
 }
 
 type Reached = { readonly origin: string; leave(): Promise<void> };
@@ -93,21 +88,36 @@ async function reach(options: LinkOptions, configured: string): Promise<Reached>
   }
 }
 
-async function logIn(origin: string, password: string): Promise<string | undefined> {
-  const answer = await fetch(`${origin}/login`, {
-    method: "POST",
-    headers: { "content-type": "application/x-www-form-urlencoded" },
-    body: new URLSearchParams({ password }).toString(),
-    redirect: "manual",
-  });
+/** @throws GatewayError "channel.unreachable". */
+async function asked(address: string, more: RequestInit): Promise<Response> {
+  try {
+    return await fetch(address, { method: "POST", redirect: "manual", ...more });
+  } catch (cause) {
+    throw new GatewayError(
+      "channel.unreachable",
+      `the gateway that has the data does not answer at ${new URL(address).origin}; wait until it is ready or has ended, ` +
+        "and see that http.port is the one that it was started with",
+      { cause },
+    );
+  }
+}
+
+/** What a page that has logged in carries. @throws GatewayError "config.invalid" where it is another password. */
+async function logIn(origin: string, password: string, signal: AbortSignal): Promise<string> {
+  const answer = await asked(`${origin}/login`, { body: new URLSearchParams({ password }), signal });
   await answer.body?.cancel();
-  return answer.headers.get("set-cookie")?.split(";")[0];
+  const cookie = answer.headers.get("set-cookie")?.split(";")[0];
+  if (cookie !== undefined) return cookie;
+  throw new GatewayError(
+    "config.invalid",
+    `the gateway that runs does not take the password of perch.yaml (${answer.status}); it has that of its start, so restart it`,
+  );
 }
 
 /** Shows each step until the last; whether the account is linked. */
 async function follow(body: ReadableStream<Uint8Array>, options: LinkOptions): Promise<boolean> {
   let drawn = 0;
-  for await (const step of steps(body)) {
+  for await (const step of steps(body, options.stop)) {
     const lines = linesOf(step, options.clock.now());
     // The new code stands in the place of the one before.
     if (options.terminal && drawn > 0) options.print(`\u001b[${drawn + 1}A\u001b[0J`);
@@ -144,12 +154,17 @@ function linesOf(step: PairingStep, now: number): readonly string[] {
   }
 }
 
-async function* steps(body: ReadableStream<Uint8Array>): AsyncIterable<PairingStep> {
+/** Ends where the gateway does, however that comes. */
+async function* steps(body: ReadableStream<Uint8Array>, stop: AbortSignal): AsyncIterable<PairingStep> {
   const decoder = new TextDecoder();
   let rest = "";
-  for await (const chunk of body) {
-    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
-    rest = lines.pop() ?? "";
-    for (const line of lines) yield JSON.parse(line) as PairingStep; // what /connections streams
+  try {
+    for await (const chunk of body) {
+      const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+      rest = lines.pop() ?? "";
+      for (const line of lines) yield JSON.parse(line) as PairingStep; // what /connections streams
+    }
+  } catch (thrown) {
+    if (stop.aborted) throw thrown;
   }
 }

@@ -1,6 +1,6 @@
 import type { MediaBlock } from "./blocks.ts";
 import type { Clock } from "./clock.ts";
-import type { ChannelId, ChatAddress } from "./identity.ts";
+import type { ChatAddress } from "./identity.ts";
 import type { MarkdownTree, Rendered } from "./tree.ts";
 import type { KeepsakeHost, ChannelHost } from "./host.ts";
 

@@ -3,6 +3,7 @@ import type { PairingStep, PairingWish } from "../core/channel.ts";
 import type { ConnectionShown } from "../core/standing.ts";
 import type { HttpHandler } from "../core/host.ts";
 import type { ChannelId } from "../core/identity.ts";
+import { shortBody } from "../core/short-body.ts";
 
 /** A step as it is streamed, one JSON object a line; a QR code also as a picture. */
 export type PairingStepShown = PairingStep & { readonly svg?: string };
@@ -13,7 +14,7 @@ export type ConnectionsSource = {
   pair(id: ChannelId, wish: PairingWish, signal: AbortSignal): AsyncIterable<PairingStep> | undefined;
 };
 
-const LONGEST_BODY = 400;
+const BODY_BYTES = 400;
 
 /**
  * What is mounted at /connections: GET lists them, POST with `{"connection": "…", "phone": "+…"}` links one and streams
@@ -24,7 +25,7 @@ export function connectionsHandler(source: ConnectionsSource): HttpHandler {
     if (new URL(request.url).pathname !== "/connections") return sentence(404, "Nothing is here.");
     if (request.method === "GET") return json({ connections: source.list() });
     if (request.method !== "POST") return sentence(405, "Only GET and POST are answered here.");
-    const asked = wishIn(await request.text());
+    const asked = wishIn(await shortBody(request, BODY_BYTES));
     if (!asked)
       return sentence(
         400,
@@ -43,10 +44,15 @@ export function connectionsHandler(source: ConnectionsSource): HttpHandler {
   };
 }
 
-function wishIn(body: string): { readonly connection: string; readonly wish: PairingWish } | undefined {
-  if (body.length > LONGEST_BODY) return undefined;
+function wishIn(
+  body: Buffer | undefined,
+): { readonly connection: string; readonly wish: PairingWish } | undefined {
+  if (!body) return undefined;
   try {
-    const said = JSON.parse(body) as { readonly connection?: unknown; readonly phone?: unknown } | null;
+    const said = JSON.parse(body.toString("utf8")) as {
+      readonly connection?: unknown;
+      readonly phone?: unknown;
+    } | null;
     if (typeof said?.connection !== "string") return undefined;
     if (said.phone === undefined) return { connection: said.connection, wish: {} };
     if (typeof said.phone !== "string" || !/^\+[1-9]\d{6,14}$/.test(said.phone)) return undefined;

@@ -5,6 +5,7 @@ import { type Clock, systemClock } from "../core/clock.ts";
 import type { HttpHandler, HttpMount, MountOptions } from "../core/host.ts";
 import { GatewayError, asError } from "../core/errors.ts";
 import type { Log } from "../core/log.ts";
+import { shortBody } from "../core/short-body.ts";
 import { crossSite, embedded, isLoopback, knownHost, originOf, SAFE_METHODS } from "./guards.ts";
 import { LOGIN_CSS, loginPage } from "./login-page.ts";
 import { type PasswordDoor, openDoor } from "./password.ts";
@@ -147,7 +148,8 @@ function mountDoor(app: Hono<{ Bindings: HttpBindings }>, door: PasswordDoor): v
   app.get("/login.css", (c) => c.body(LOGIN_CSS, 200, { "content-type": "text/css; charset=utf-8" }));
   app.get("/login", (c) => c.html(loginPage(localPath(c.req.query("next")))));
   app.post("/login", async (c) => {
-    const form = new URLSearchParams(await shortBody(c.req.raw));
+    const body = await shortBody(c.req.raw, LOGIN_BODY_BYTES);
+    const form = new URLSearchParams(body?.toString("utf8"));
     const next = localPath(form.get("next") ?? undefined);
     const from = c.env.incoming.socket.remoteAddress ?? "unknown";
     const outcome = door.enter(form.get("password") ?? "", from);
@@ -183,17 +185,6 @@ function closestMount<T>(mounts: ReadonlyMap<string, T>, path: string): T | unde
 /** A redirect's target stays on this server: "//evil.example" and "/\evil.example" would not. */
 function localPath(next: string | undefined): string {
   return next !== undefined && /^\/(?![/\\])[\x21-\x7e]*$/.test(next) ? next : "/";
-}
-
-async function shortBody(request: Request): Promise<string> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of request.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > LOGIN_BODY_BYTES) return "";
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks).toString("utf8");
 }
 
 function listen(server: Server, host: string, port: number): Promise<void> {

@@ -17,10 +17,10 @@ export async function takeMove(told: Told<ChatMovedEvent>): Promise<void> {
       effects.deliver(chat);
       if (rules) effects.turn(chat, now, rules.agent);
     }
-    // The old id stands in the operator's file; the new one is told to nobody but the owner, by /status.
+    // Neither id is logged, which may be a phone number; the new one is told to nobody but the owner, by /status.
     if (isNew && rules && Object.hasOwn(rules.chats, from))
       log.warn(
-        { channel, chat: chats[0], from },
+        { channel, chat: chats[0] },
         "a chat has another id now; its rules go on to hold, but write the new id into perch.yaml: /status tells it to the owner there",
       );
   });

@@ -51,14 +51,7 @@ async function takeItself(unfetched: Unfetched, by: Reading, signal: AbortSignal
       ...(declared.durationSeconds === undefined ? {} : { durationSeconds: declared.durationSeconds }),
     };
     if (written.bytes > capOf(is, by.limits)) return tooLarge(called, written.bytes, capOf(is, by.limits));
-    // Text in the place of a picture, or a page in the place of a sound, is what a server says instead of it. Other text
-    // is a file whose ending has two meanings: TypeScript goes by the name of a video.
-    if (
-      is === "file" &&
-      (kind === "image"
-        ? isTextType(mimeType) || mimeType === "application/octet-stream"
-        : kind !== "file" && mimeType === "text/html")
-    )
+    if (is === "file" && isInstead(kind, mimeType, name))
       return unusable(called, "unreadable", "media.broken");
     const taken = await understand(is, fetched, by, signal);
     return taken.notice ? taken : { original: fetched.file, ...taken };
@@ -77,6 +70,17 @@ async function takeItself(unfetched: Unfetched, by: Reading, signal: AbortSignal
     if (!hasCode(error, "media.unreadable")) by.log.error({ err: error }, "an attachment could not be read");
     return unusable(called, "unreadable", "media.broken");
   }
+}
+
+/**
+ * Whether this is what a server says instead of a picture or a sound: a page, and in the place of a photo any text. Text with
+ * a name of its own was sent as it is, however it was declared: TypeScript goes by the name of a video.
+ */
+function isInstead(kind: MediaKind, mimeType: string, name: string | undefined): boolean {
+  if (kind === "file") return false;
+  if (mimeType === "text/html") return true;
+  if (kind !== "image") return false;
+  return mimeType === "application/octet-stream" || (name === undefined && isTextType(mimeType));
 }
 
 function understand(kind: MediaKind, fetched: Fetched, by: Reading, signal: AbortSignal): Promise<Taken> {

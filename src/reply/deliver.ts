@@ -1,6 +1,7 @@
 import type { Channel, MediaForm, PieceBody, PlatformId } from "../core/channel.ts";
 import { type Clock, pause } from "../core/clock.ts";
 import { asError, GatewayError } from "../core/errors.ts";
+import { formsOf } from "../core/forms.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
 import { say } from "../core/sentences.ts";
@@ -158,7 +159,8 @@ export function deliver(by: {
           notBefore: 0,
           error: code,
           form: stepDown,
-          anew: isAnew(stepDown),
+          // It gives up the place of an earlier message: `Piece.replaces`.
+          anew: formsOf({ form: stepDown }).has("new"),
         });
         return undefined;
       default:
@@ -178,11 +180,6 @@ export function deliver(by: {
   }
 
   return { run, runOut };
-}
-
-/** Whether a step-down gives up the place of an earlier message: `Piece.replaces`. */
-function isAnew(form: string): boolean {
-  return form.split(", ").includes("new");
 }
 
 /** Which simpler forms a piece was tried in: a channel that names one and then the other again would never end. */

@@ -1,8 +1,9 @@
-import { PostgresAdapter } from "kysely";
+import { PostgresAdapter, sql } from "kysely";
 import type { InboundEvent } from "../core/events.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import { chatOf, chatsAt, currentThread } from "./chats.ts";
 import { withTrace } from "./inbox.ts";
+import { moveGrant } from "./people.ts";
 import type { Queries } from "./tables.ts";
 
 type Move = { readonly channel: ChannelId; readonly from: string; readonly to: string; readonly now: number };
@@ -18,6 +19,8 @@ type Moved = { readonly chats: readonly ChatId[]; readonly isNew: boolean };
  */
 export async function moveChat(trx: Queries, move: Move): Promise<Moved> {
   const { channel, from, to } = move;
+  // A private chat is called as its person is, whose number may be somebody else's from now on.
+  await moveGrant(trx, move);
   const there = new Map((await chatsAt(trx, channel, to)).map(({ topic, chat }) => [topic, chat]));
   const old = await chatsAt(trx, channel, from);
   if (old.length === 0) {
@@ -144,6 +147,18 @@ async function merge(
       .where("ended_at", "=", 0)
       .execute();
   }
+  await renameRepeats(trx, { from, into });
+  const { until } = await trx
+    .selectFrom("chat")
+    .select("paused_until as until")
+    .where("id", "=", from)
+    .executeTakeFirstOrThrow();
+  await trx
+    .updateTable("chat")
+    .set({ paused_until: until })
+    .where("id", "=", into)
+    .where("paused_until", "<", until)
+    .execute();
   for (const table of ["address", "inbox", "attachment", "turn", "sent", "question"] as const)
     await trx.updateTable(table).set({ chat_id: into }).where("chat_id", "=", from).execute();
   await trx
@@ -151,5 +166,18 @@ async function merge(
     .set({ chat_id: into })
     .where("chat_id", "=", from)
     .where("state", "in", ["parked", "sent", "failed", "cancelled"])
+    .execute();
+}
+
+/** What was handed over under both ids has one key in both chats, and a chat has room for one of each. */
+async function renameRepeats(
+  trx: Queries,
+  { from, into }: { readonly from: ChatId; readonly into: ChatId },
+): Promise<void> {
+  await trx
+    .updateTable("inbox")
+    .set({ event_key: sql<string>`event_key || ' ' || id` })
+    .where("chat_id", "=", from)
+    .where("event_key", "in", (eb) => eb.selectFrom("inbox").select("event_key").where("chat_id", "=", into))
     .execute();
 }

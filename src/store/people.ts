@@ -37,7 +37,31 @@ export async function grantOf(
     .where("channel", "=", channel)
     .where("person", "in", ids)
     .execute();
-  return rows.toSorted((one, other) => RANKS[one.role] - RANKS[other.role] || other.at - one.at)[0];
+  return rows.toSorted(byRank)[0];
+}
+
+/** Somebody has another id from now on; of what was granted under both, what comes first holds. */
+export async function moveGrant(
+  trx: Queries,
+  { channel, from, to }: { readonly channel: ChannelId; readonly from: string; readonly to: string },
+): Promise<void> {
+  const rows = await trx
+    .selectFrom("person")
+    .selectAll()
+    .where("channel", "=", channel)
+    .where("person", "in", [from, to])
+    .execute();
+  const [first] = rows.toSorted(byRank);
+  if (!first || !rows.some(({ person }) => person === from)) return;
+  await trx.deleteFrom("person").where("channel", "=", channel).where("person", "=", from).execute();
+  const { role, granted_by: grantedBy, at } = first;
+  await grant(trx, { channel, person: to, role, grantedBy, at });
+}
+
+type Ranked = Pick<Grant, "role" | "at">;
+
+function byRank(one: Ranked, other: Ranked): number {
+  return RANKS[one.role] - RANKS[other.role] || other.at - one.at;
 }
 
 const RANKS: Readonly<Record<Role, number>> = { refused: 0, owner: 1, allowed: 2, stranger: 3 };

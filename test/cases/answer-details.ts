@@ -2,7 +2,7 @@ import { expect } from "vitest";
 import sharp from "sharp";
 import { fileTypeFromBuffer } from "file-type";
 import { scaledClock } from "../../src/core/clock.ts";
-import type { Shown } from "../support/scripted-channel.ts";
+import type { Shown } from "./phone.ts";
 import { readSigns } from "../support/whatsapp-text.ts";
 import { type Case, inFull } from "./cases.ts";
 import { wordsOf } from "./expected.ts";

@@ -1,5 +1,4 @@
 import { basename } from "node:path";
-import type { MediaKind, Unfetched } from "../../src/core/blocks.ts";
 import type { Case, Input } from "./cases.ts";
 import { caseFile } from "./files.ts";
 import type { Platform, Talk, TalkOptions, World } from "./world.ts";
@@ -24,12 +23,18 @@ export async function drive(
   const runs: Run[] = [];
   for (const variant of variantsOf(one)) {
     const talk = await world.talk({ platform: platformOf(variant), ...optionsOf(one), ...more });
-    const [path = "", sentAs = ""] = [variant.file, variant.sent_as];
-    const bytes = variant.inline_file === undefined ? await caseFile(path) : Buffer.from(variant.inline_file);
-    // Only documents keep their names on the way.
-    const named = path !== "" && ["document", ""].includes(sentAs);
-    const filename = variant.filename ?? (named && path !== "" ? basename(path) : undefined);
-    await send(variant, bytes, filename, talk, world);
+    const { file: path = "", inline_file: inline, sent_as: sentAs = "document" } = variant;
+    const bytes = inline === undefined ? await caseFile(path) : Buffer.from(inline);
+    const filename = nameOnTheWay(variant, sentAs);
+    const { caption = "", declared_mime: mimeType, duration } = variant;
+    await talk.send({
+      bytes,
+      sentAs,
+      ...(filename === undefined ? {} : { filename }),
+      ...(mimeType === undefined ? {} : { mimeType }),
+      ...(caption === "" ? {} : { caption }),
+      ...(duration === undefined ? {} : { duration }),
+    });
     await talk.finish();
     runs.push({ input: variant, talk, filename, bytes });
   }
@@ -41,8 +46,8 @@ function variantsOf({ input }: Case): readonly Input[] {
   const { files, filenames, ...rest } = input;
   if (filenames) return filenames.map((filename) => ({ ...rest, filename }));
   if (!files) return [input];
-  const ways = (input.sent_as ?? "").split(" and ");
-  return files.map((file, at) => ({ ...rest, file, sent_as: ways[at] ?? ways[0] ?? "" }));
+  const ways = (input.sent_as ?? "document").split(" and ");
+  return files.map((file, at) => ({ ...rest, file, sent_as: ways[at] ?? ways[0] ?? "document" }));
 }
 
 function platformOf({ platform }: Input): Platform {
@@ -61,64 +66,8 @@ function optionsOf({ expected, input }: Case): Partial<TalkOptions> {
   };
 }
 
-async function send(
-  input: Input,
-  bytes: Buffer,
-  filename: string | undefined,
-  talk: Talk,
-  world: World,
-): Promise<void> {
-  const { caption = "", declared_mime: mimeType, duration, sent_as: sentAs = "" } = input;
-  if (platformOf(input) === "whatsapp") {
-    const unfetched: Unfetched = {
-      type: "unfetched",
-      ...kindOf(sentAs),
-      ref: world.platform.upload(bytes),
-      declared: {
-        bytes: bytes.length,
-        ...(mimeType === undefined ? {} : { mimeType }),
-        ...(filename === undefined ? {} : { filename }),
-        ...kindOf(sentAs).declared,
-      },
-    };
-    return await talk.say([...(caption === "" ? [] : [{ type: "text", text: caption } as const]), unfetched]);
-  }
-  const file = {
-    ...(caption === "" ? {} : { caption }),
-    ...(mimeType === undefined ? {} : { mimeType }),
-    ...(filename === undefined ? {} : { fileName: filename }),
-    ...(duration === undefined ? {} : { duration }),
-  };
-  switch (sentAs) {
-    case "photo":
-      return void talk.voice.sendPhoto(bytes, file);
-    case "document":
-    case "":
-      return void talk.voice.sendDocument(bytes, file);
-    case "voice":
-      return void talk.voice.sendVoice(bytes, file);
-    case "audio":
-      return void talk.voice.sendAudio(bytes, file);
-    default:
-      throw new Error(`nobody can send a ${sentAs}`);
-  }
-}
-
-/** As WhatsApp's messages announce them. */
-function kindOf(sentAs: string): {
-  readonly kind: MediaKind;
-  readonly declared: { readonly label?: string };
-} {
-  switch (sentAs) {
-    case "image":
-      return { kind: "image", declared: { label: "photo" } };
-    case "audio (ptt)":
-      return { kind: "audio", declared: { label: "voice note" } };
-    case "audio":
-      return { kind: "audio", declared: {} };
-    case "video":
-      return { kind: "video", declared: {} };
-    default:
-      return { kind: "file", declared: {} };
-  }
+/** Only documents keep their names on the way; Telegram tells that of other files as well where a client names them. */
+function nameOnTheWay(variant: Input, sentAs: string): string | undefined {
+  if (sentAs !== "document") return platformOf(variant) === "telegram" ? variant.filename : undefined;
+  return variant.filename ?? (variant.file === undefined ? undefined : basename(variant.file));
 }

@@ -9,9 +9,10 @@ import {
   writeFileSync,
 } from "node:fs";
 import { extname, join } from "node:path";
+import sharp from "sharp";
 import { expect } from "vitest";
 import { outboundTree, SECRET } from "../reply/outbound-tree.ts";
-import type { Shown, ShownMedia } from "../support/scripted-channel.ts";
+import type { Shown, ShownMedia } from "./phone.ts";
 import { type Case, inFull, platformsOf } from "./cases.ts";
 import { textsOf } from "./expected.ts";
 import { caseFile } from "./files.ts";
@@ -47,15 +48,19 @@ export async function pictureTree(): Promise<Tree> {
     if (!held.subarray(0, 8).equals(picture.subarray(0, 8)))
       writeFileSync(path, Buffer.concat([picture, held]));
   }
-  const more = {
-    "anim.gif": "animated.gif",
-    "drawing.svg": "script.svg",
-    "ratio.png": "ratio_300x7000.png",
-    "big16.png": "rgb16.png",
-  };
-  for (const [name, from] of Object.entries(more)) writeFileSync(join(tree.root, name), await caseFile(from));
+  for (const [name, from] of DRAWN) writeFileSync(join(tree.root, name), await caseFile(from));
   return tree;
 }
+
+/** Files of the tree that are changed before they are sent, or may be, and what they are in the collection. */
+const DRAWN = [
+  ["anim.gif", "animated.gif"],
+  ["drawing.svg", "script.svg"],
+  ["ratio.png", "ratio_300x7000.png"],
+  ["big16.png", "rgb16.png"],
+] as const;
+/** Leads to chart.png. */
+const LINK = "link_inside.png";
 
 /** Has an agent answer with what the case says, on each of its platforms. */
 export async function answer(one: Case, world: World): Promise<readonly Answer[]> {
@@ -74,7 +79,8 @@ export async function answer(one: Case, world: World): Promise<readonly Answer[]
         await talk.ask("Please.");
         await talk.finish();
         const shown = talk.shown();
-        const sent = shown.flatMap(({ media }) => (media ? [nameOf(media, files)] : []));
+        const media = shown.flatMap((each) => each.media ?? []);
+        const sent = await Promise.all(media.map((each) => nameOf(each, files, one.expected)));
         return { platform, source, shown, sent };
       }),
     );
@@ -144,13 +150,36 @@ function checkRefusals(expected: Case["expected"], refused: readonly string[]): 
   else if (expected.may_also_send === undefined) expect(refused).toEqual([]);
 }
 
-/** Which of these files it is: by how it ends, else by its name, of which a conversion keeps the stem. */
-function nameOf({ bytes, name }: ShownMedia, files: readonly string[]): string {
-  // A link is known by its own name, not by what it leads to.
+/**
+ * Which of these files it is: by how it ends, else by its name, of which a conversion keeps the stem. Where a platform hands
+ * no name over, by what is drawn there, and a link cannot be told from what it leads to.
+ */
+async function nameOf(
+  { bytes, name }: ShownMedia,
+  files: readonly string[],
+  { media = [] }: Case["expected"],
+): Promise<string> {
   const held = files.find((file) => bytes.subarray(-Buffer.byteLength(file)).equals(Buffer.from(file)));
-  if (held !== undefined) return name === "link_inside.png" ? name : held;
+  const mayBeLink = name === "" ? media.includes(LINK) : name === LINK;
+  if (held !== undefined) return held === "chart.png" && mayBeLink ? LINK : held;
+  if (name === "") return await drawnIn(bytes);
   const stem = name.replace(/\.\w+$/, "");
   return files.find((file) => file.startsWith(`${stem}.`)) ?? name;
+}
+
+async function drawnIn(bytes: Buffer): Promise<string> {
+  const colours = await coarse(bytes);
+  for (const [name, from] of DRAWN) {
+    const others = await coarse(await caseFile(from));
+    if (colours.every((colour, at) => Math.abs(colour - (others[at] ?? 0)) <= 8)) return name;
+  }
+  return "";
+}
+
+/** A picture in four fields. */
+async function coarse(bytes: Buffer): Promise<readonly number[]> {
+  const small = sharp(bytes).flatten({ background: "white" }).resize(2, 2, { fit: "fill" });
+  return [...(await small.removeAlpha().toColourspace("srgb").raw().toBuffer())];
 }
 
 /** All that is read in an answer: its texts with the addresses of links, and once more with code in backticks. */

@@ -2,21 +2,18 @@ import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import telegram from "../../channels/telegram/index.ts";
-import { LIMITS } from "../../channels/whatsapp/limits.ts";
-import { render } from "../../channels/whatsapp/render.ts";
-import { inSigns } from "../../channels/whatsapp/signs.ts";
 import { createAgentRunner } from "../../src/agent/runner.ts";
 import { ThreadSaver } from "../../src/agent/threads.ts";
 import { rootSchema } from "../../src/config/schema.ts";
 import type { AgentDefinition, AgentRunner, AgentTurn } from "../../src/core/agent.ts";
-import type { MediaForm } from "../../src/core/channel.ts";
 import type { ChannelHost } from "../../src/core/host.ts";
 import { type Clock, scaledClock } from "../../src/core/clock.ts";
-import type { MessageEvent } from "../../src/core/events.ts";
 import type { ChannelRules } from "../../src/core/rules.ts";
 import { inChildren } from "../../src/media/children.ts";
 import { programsOn } from "../../src/media/programs.ts";
+import { studioIn } from "../../src/media/studio.ts";
 import { channelState } from "../../src/store/channel-state.ts";
+import { openJournal } from "../../src/store/journal.ts";
 import { threadStore } from "../../src/store/threads.ts";
 import { memoryLog } from "../support/channel-host.ts";
 import { AGENT, OPEN_TO_ADA, testGateway, type TestGateway } from "../support/gateway.ts";
@@ -25,16 +22,17 @@ import { type Asked, instructions, lastTurn } from "../support/models/asked.ts";
 import { startOpenAi } from "../support/models/openai.ts";
 import { startResponses } from "../support/models/responses.ts";
 import type { Json, ModelServer, Reply } from "../support/models/server.ts";
-import { ScriptedPlatform, type Shown } from "../support/scripted-channel.ts";
 import { startTelegram, type TelegramEmulator } from "../support/telegram/emulator.ts";
 import type { Voice } from "../support/telegram/people.ts";
-import type { MediaName, SentMessage } from "../support/telegram/sent-log.ts";
 import {
   startTranscriber,
   type TranscriberReply,
   type TranscriberServer,
   type Upload,
 } from "../support/transcriber.ts";
+import type { Phone, SentFile, Shown } from "./phone.ts";
+import { TelegramPhone } from "./telegram-phone.ts";
+import { WhatsApp } from "./whatsapp-phone.ts";
 
 export type Platform = "telegram" | "whatsapp";
 
@@ -68,11 +66,11 @@ export type TalkOptions = {
 /** One person with an agent of their own, in one chat. */
 export type Talk = {
   readonly chat: string;
-  /** On Telegram; a person on the other platform speaks through `say`. */
+  /** All that a person can do on Telegram, if they are there. */
   readonly voice: Voice;
-  say(content: MessageEvent["content"]): Promise<void>;
-  /** Says a few words, on whichever platform. */
+  /** Says a few words. */
   ask(words: string): Promise<void>;
+  send(file: SentFile): Promise<void>;
   /** What the model was asked in turns of this person, without the one that `finish` adds. */
   readonly asked: readonly Asked[];
   /** What stood in those turns before it was shown to the model. */
@@ -89,15 +87,14 @@ export type Talk = {
 export type World = {
   readonly clock: Clock;
   readonly emulator: TelegramEmulator;
-  readonly platform: ScriptedPlatform;
   readonly gateway: TestGateway;
   talk(options: TalkOptions): Promise<Talk>;
   close(): Promise<void>;
 };
 
 /**
- * The whole of Perch but its process: the real gateway, store, workshop and agents, as shipped; a real Telegram
- * connection to an emulator, a scripted platform that looks like WhatsApp, a model and a transcriber that record.
+ * The whole of Perch but its process: the real gateway, store, workshop and agents, as shipped; real connections to a
+ * Telegram and, from the first talk there on, a WhatsApp on this machine; a model and a transcriber that record.
  */
 export async function startWorld(clock: Clock = scaledClock(RATE, Date.now())): Promise<World> {
   const talks = new Map<string, LiveTalk>();
@@ -109,7 +106,6 @@ export async function startWorld(clock: Clock = scaledClock(RATE, Date.now())): 
   };
   const transcribers: TranscriberServer[] = [];
   const emulator = await startTelegram({ clock });
-  const platform = new ScriptedPlatform();
   const { media } = rootSchema.parse({ channels: {} });
   const folder = await mkdtemp(join(tmpdir(), "perch-cases-"));
   const workSeconds = media.workSeconds * RATE; // reading takes the machine's time, whatever the clock says
@@ -122,12 +118,14 @@ export async function startWorld(clock: Clock = scaledClock(RATE, Date.now())): 
     log: memoryLog([]),
   });
   let agents: AgentRunner | undefined;
+  const programs = await programsOn(process.env);
+  const limits = { ...media, workSeconds, stallSeconds: media.stallSeconds * RATE };
   const test = await testGateway({
     clock,
     folder,
     workshop: () => workshop,
-    programs: await programsOn(process.env),
-    limits: { ...media, workSeconds, stallSeconds: media.stallSeconds * RATE },
+    programs,
+    limits,
     runner: (database, blobs) => {
       const saver = async ({ limits }: AgentDefinition) =>
         new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: limits.mediaTurns });
@@ -142,26 +140,35 @@ export async function startWorld(clock: Clock = scaledClock(RATE, Date.now())): 
       return agents;
     },
   });
-  const host = (id: string): ChannelHost => ({
-    ...test.host,
+  const { blobs, database, host: shared } = test;
+  const host = (id: Platform): ChannelHost => ({
+    ...shared,
     id,
     accept: (events) => test.gateway.accept(id, events),
-    state: channelState(test.database, id, { owner: "test", clock }),
+    state: channelState(database, id, { owner: "test", clock }),
+    journal: () => openJournal(join(folder, `${id}.journal.db`)),
+    studio: studioIn({ workshop, blobs, programs, limits, clock, log: shared.log }),
   });
   const settings = { token: emulator.token, apiRoot: emulator.apiRoot };
   await test.gateway.opened("telegram", await telegram.open(settings, host("telegram")));
-  await test.gateway.opened("whatsapp", platform.open({ limits: LIMITS, render, inSigns }, host("whatsapp")));
+  let whatsapp: Promise<WhatsApp> | undefined;
+  const openWhatsApp = async (): Promise<WhatsApp> => {
+    const opened = await WhatsApp.open(host("whatsapp"));
+    await test.gateway.opened("whatsapp", opened.channel);
+    return opened;
+  };
+  let people = 0;
 
   return {
     clock,
     emulator,
-    platform,
     gateway: test,
     async talk(options) {
+      const number = (people += 1);
       const transcriber = options.hears === undefined ? undefined : await startTranscriber();
       if (transcriber) transcribers.push(transcriber);
       if (transcriber && options.hears !== undefined) transcriber.otherwise = options.hears;
-      const name = `case-${talks.size + 1}`;
+      const name = `case-${number}`;
       const door = options.door ?? "chat";
       const agent: AgentDefinition = {
         ...AGENT,
@@ -174,11 +181,14 @@ export async function startWorld(clock: Clock = scaledClock(RATE, Date.now())): 
         ...(transcriber === undefined ? {} : { transcriber: transcriber.transcriber }),
         ...(options.assets === undefined ? {} : { assets: options.assets }),
       };
-      const person = 7_000_000_000 + talks.size;
-      const talk = new LiveTalk(person, agent, options, { emulator, platform, transcriber });
+      const phone =
+        options.platform === "telegram"
+          ? new TelegramPhone(7_000_000_000 + number, emulator)
+          : await (await (whatsapp ??= openWhatsApp())).phone(number);
+      const talk = new LiveTalk(phone, agent, options, transcriber);
       talks.set(name, talk);
       test.gateway.use({
-        channels: new Map(["telegram", "whatsapp"].map((id) => [id, rulesOf(talks.values())])),
+        channels: new Map(["telegram", "whatsapp"].map((id) => [id, rulesOf([...talks.values()])])),
         agents: new Map([...talks.values()].map((each) => [each.agent.name, each.agent])),
       });
       // Built before anybody waits for it: what is loaded then takes seconds of the machine's time.
@@ -188,6 +198,7 @@ export async function startWorld(clock: Clock = scaledClock(RATE, Date.now())): 
     },
     async close() {
       await test.close();
+      await (await whatsapp)?.close();
       workshop.close();
       const servers = [emulator, ...Object.values(doors), ...transcribers];
       await Promise.all(servers.map((server) => server.close()));
@@ -196,8 +207,8 @@ export async function startWorld(clock: Clock = scaledClock(RATE, Date.now())): 
   };
 }
 
-function rulesOf(talks: Iterable<LiveTalk>): ChannelRules {
-  const chats = [...talks].map(({ chat, agent }) => [chat, { agent: agent.name }] as const);
+function rulesOf(talks: readonly LiveTalk[]): ChannelRules {
+  const chats = talks.map(({ chat, agent }) => [chat, { agent: agent.name }] as const);
   return { ...OPEN_TO_ADA, allow: chats.map(([chat]) => chat), chats: Object.fromEntries(chats) };
 }
 
@@ -208,32 +219,38 @@ function talkOf(talks: ReadonlyMap<string, LiveTalk>, body: Json): LiveTalk {
   return talk;
 }
 
-type Parts = {
-  readonly emulator: TelegramEmulator;
-  readonly platform: ScriptedPlatform;
-  readonly transcriber: TranscriberServer | undefined;
-};
-
 class LiveTalk implements Talk {
-  readonly chat: string;
-  readonly voice: Voice;
   readonly asked: Asked[] = [];
   readonly turns: AgentTurn[] = [];
   readonly agent: AgentDefinition;
+  readonly #phone: Phone;
   readonly #options: TalkOptions;
-  readonly #parts: Parts;
+  readonly #transcriber: TranscriberServer | undefined;
   readonly #looking = new Set<() => void>();
 
-  constructor(person: number, agent: AgentDefinition, options: TalkOptions, parts: Parts) {
+  constructor(
+    phone: Phone,
+    agent: AgentDefinition,
+    options: TalkOptions,
+    transcriber: TranscriberServer | undefined,
+  ) {
+    this.#phone = phone;
     this.agent = agent;
-    this.chat = String(person);
-    this.voice = parts.emulator.privateChat({ id: person, firstName: "Mira" });
     this.#options = options;
-    this.#parts = parts;
+    this.#transcriber = transcriber;
+  }
+
+  get chat(): string {
+    return this.#phone.chat;
+  }
+
+  get voice(): Voice {
+    if (this.#phone instanceof TelegramPhone) return this.#phone.voice;
+    throw new Error("this person is not on Telegram");
   }
 
   get uploads(): readonly Upload[] {
-    return this.#parts.transcriber?.uploads ?? [];
+    return this.#transcriber?.uploads ?? [];
   }
 
   answer(body: Json): string {
@@ -245,21 +262,16 @@ class LiveTalk implements Talk {
     return typeof says === "string" ? says : says(asked);
   }
 
-  say(content: MessageEvent["content"]): Promise<void> {
-    return this.#parts.platform.say(this.chat, content);
+  ask(words: string): Promise<void> {
+    return this.#phone.write(words);
   }
 
-  async ask(words: string): Promise<void> {
-    if (this.#options.platform === "telegram") this.voice.sendText(words);
-    else await this.say([{ type: "text", text: words }]);
+  send(file: SentFile): Promise<void> {
+    return this.#phone.send(file);
   }
 
   shown(): readonly Shown[] {
-    const all =
-      this.#options.platform === "telegram"
-        ? this.#parts.emulator.sentTo(Number(this.chat)).map(fromTelegram)
-        : this.#parts.platform.shownIn(this.chat);
-    return all.filter(({ text }) => text !== LAST_WORDS);
+    return this.#phone.shown().filter(({ text }) => text !== LAST_WORDS);
   }
 
   async untilAsked(count: number): Promise<void> {
@@ -277,39 +289,6 @@ class LiveTalk implements Talk {
   async finish(): Promise<void> {
     await this.untilAsked(1);
     await this.ask(FOLLOW_UP);
-    if (this.#options.platform === "telegram") {
-      await this.#parts.emulator.sentMatching(
-        ({ chatId, text }) => chatId === Number(this.chat) && text === LAST_WORDS,
-      );
-    } else {
-      await this.#parts.platform.untilShown(this.chat, LAST_WORDS);
-    }
+    await this.#phone.untilShown(LAST_WORDS);
   }
-}
-
-const FORMS: Readonly<Record<MediaName, MediaForm>> = {
-  photo: "image",
-  sticker: "image",
-  document: "file",
-  audio: "audio",
-  voice: "voice",
-  video: "video",
-  video_note: "video",
-  animation: "animation",
-};
-
-function fromTelegram({ text, caption, entities, media }: SentMessage): Shown {
-  return {
-    text: text ?? caption ?? "",
-    marks: entities,
-    ...(media === undefined
-      ? {}
-      : {
-          media: {
-            bytes: media.bytes,
-            as: FORMS[media.kind],
-            name: media.fileName ?? "",
-          },
-        }),
-  };
 }

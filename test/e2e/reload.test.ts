@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { startTelegram, type TelegramEmulator } from "../support/telegram/emulator.ts";
-import { agentFile, perchYaml, type Running, type World, world } from "../support/telegram-perch.ts";
+import type { Running } from "../support/perch-process.ts";
+import { agentFile, perchYaml, type World, world } from "../support/telegram-perch.ts";
 
 const ADA = { id: 700_100_001, firstName: "Ada" } as const;
 const RULES = `allow: ["${ADA.id}"]`;

@@ -89,6 +89,21 @@ describe("/connections", () => {
     expect((await fetch(`${server.local}/connections/more`)).status).toBe(404);
   });
 
+  it("reads no more than such a request can have", async () => {
+    const { post } = await setUp([{ kind: "linked" }]);
+    const wish = JSON.stringify({ connection: "family" });
+    let bytes = 0;
+    const endless = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        const chunk = Buffer.from(bytes === 0 ? wish : " ".repeat(10_000));
+        bytes += chunk.length;
+        controller.enqueue(chunk);
+      },
+    });
+    const answer = post(undefined, { body: endless, duplex: "half" });
+    expect((await answer).status).toBe(400);
+  });
+
   it("stands behind the password and the guard against other sites", async () => {
     const { server, post } = await setUp([{ kind: "linked" }], "correct horse");
     expect((await fetch(`${server.local}/connections`)).status).toBe(401);

@@ -4,6 +4,7 @@ import type { ChatId } from "../../src/core/identity.ts";
 import { insertQuestion } from "../../src/store/choices.ts";
 import type { Database } from "../../src/store/database.ts";
 import { otherIds } from "../../src/store/moves.ts";
+import { allGrants, grant } from "../../src/store/people.ts";
 import { claimTurn, commitTurn } from "../../src/store/turns.ts";
 import { eachDatabase } from "../support/database.ts";
 import { type Taking, takingIn } from "../intake/set-up.ts";
@@ -173,6 +174,49 @@ eachDatabase("a chat that moves", (open) => {
     expect(await taking.fates()).toEqual(["waiting", "waiting"]);
   });
 
+  it("takes over what was handed over under both ids, and a pause of either", async () => {
+    const taking = takingIn(await open(), RULES);
+    const said = { id: "A1", ref: "A1", unique: true } as const;
+    await taking.say("ada", "the same", { place: OLD, ...said });
+    await taking.say("ada", "the same", { place: NEW, ...said });
+    const { db } = taking.database;
+    await db
+      .updateTable("chat")
+      .set({ paused_until: 77 })
+      .where("id", "=", 2 as ChatId)
+      .execute();
+    await taking.accept(MOVED);
+    await taking.say("ada", "the same", { place: NEW, ...said });
+    const { id, paused_until: until } = await db
+      .selectFrom("address")
+      .innerJoin("chat", "chat.id", "address.chat_id")
+      .select(["chat.id", "chat.paused_until"])
+      .where("address.chat", "=", "-1005")
+      .executeTakeFirstOrThrow();
+    expect(until).toBe(77);
+    const rows = await db.selectFrom("inbox").select(["event_key", "chat_id"]).orderBy("id").execute();
+    expect(rows).toEqual([
+      { event_key: "A1", chat_id: id },
+      { event_key: "A1 2", chat_id: id },
+    ]);
+  });
+
+  it("takes along what was granted to the person it is called after, who may have had both ids", async () => {
+    const taking = takingIn(await open(), RULES);
+    const { database } = taking;
+    const given = { channel: "toy", grantedBy: "", at: 5 } as const;
+    await grant(database.db, { ...given, person: "+1", role: "owner" });
+    await grant(database.db, { ...given, person: "lid:1", role: "stranger" });
+    await grant(database.db, { ...given, person: "+2", role: "allowed" });
+    for (const n of [1, 2, 3])
+      await taking.accept({ type: "chatMoved", id: `moved/${n}`, from: `+${n}`, to: `lid:${n}` });
+    const grants = await allGrants(database);
+    expect(grants.map(({ person, role }) => `${person} ${role}`).toSorted()).toEqual([
+      "lid:1 owner",
+      "lid:2 allowed",
+    ]);
+  });
+
   it("keeps each topic, and is remembered where nobody has spoken yet", async () => {
     const taking = takingIn(await open(), RULES);
     await taking.say("ada", "hello", { place: { ...OLD, topic: "7" } });
@@ -204,7 +248,7 @@ eachDatabase("a chat that moves", (open) => {
     expect(taking.logged.filter(({ level }) => level === "warn")).toEqual([
       {
         level: "warn",
-        fields: { channel: "toy", chat: 1, from: "-5" },
+        fields: { channel: "toy", chat: 1 },
         sentence:
           "a chat has another id now; its rules go on to hold, but write the new id into perch.yaml: /status tells it to the owner there",
       },

@@ -96,7 +96,7 @@ export type Running = {
   readonly output: () => string;
   /** The first match in what it has printed from `from` on: now, or as soon as it stands there; rejects when it ends. */
   said(pattern: RegExp, from?: number): Promise<RegExpExecArray>;
-  signal(name: "SIGTERM" | "SIGKILL"): void;
+  signal(name: "SIGTERM" | "SIGKILL" | "SIGUSR2"): void;
   /** SIGTERM; resolves with its exit code. */
   stop(): Promise<number | null>;
   /** SIGKILL; resolves when it is gone. */

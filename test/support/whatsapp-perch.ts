@@ -27,6 +27,8 @@ export type WhatsAppWorld = {
   start(env?: Readonly<Record<string, string>>): Promise<Running>;
   /** As `start`, without the wait. */
   spawn(env?: Readonly<Record<string, string>>): Running;
+  /** Runs one command of Perch beside it; gives what it printed. */
+  perch(...words: readonly string[]): Promise<string>;
   /** Links the account as somebody does who opens its page and scans; `heard` is told each step. */
   link(perch: Running, heard?: (step: PairingStep) => void): Promise<LinkedDevice>;
   close(): Promise<void>;
@@ -81,6 +83,8 @@ export async function whatsappWorld(options: WhatsAppWorldOptions): Promise<What
   const folder = await operatorFolder({
     "config/perch.yaml": JSON.stringify({
       channels: {
+        // Where accounts are linked is told with its address.
+        web: { kind: "web" },
         wa: {
           kind: "whatsapp",
           ...(stateKey === "" ? {} : { stateKey }),
@@ -102,13 +106,14 @@ export async function whatsappWorld(options: WhatsAppWorldOptions): Promise<What
   for (const [name, bytes] of Object.entries(options.assets ?? {}))
     await folder.write(`config/agents/assets/${name}`, bytes);
   const running = new Set<Running>();
+  const environment = { KEY: "none", PERCH_CLOCK: `${rate}@${origin}`, WA_TEST_ROOT: wa.rootKeyHex };
 
   const spawn = (env: Readonly<Record<string, string>> = {}): Running => {
     const preloads = [TRUST, ...(options.preload ?? [])];
     const perch = watched(
       spawnPerch({
         folder: folder.path,
-        env: { KEY: "none", PERCH_CLOCK: `${rate}@${origin}`, WA_TEST_ROOT: wa.rootKeyHex, ...env },
+        env: { ...environment, ...env },
         node: [
           ...(options.node ?? []),
           ...preloads.flatMap((path) => ["--import", pathToFileURL(path).href]),
@@ -132,6 +137,11 @@ export async function whatsappWorld(options: WhatsAppWorldOptions): Promise<What
       const perch = spawn(env);
       await perch.said(/Perch is ready\..*\n/);
       return perch;
+    },
+    async perch(...words) {
+      const { ended, output } = spawnPerch({ folder: folder.path, env: environment, args: words });
+      await ended;
+      return output();
     },
     async link(perch, heard = () => {}) {
       const [origin = ""] = await perch.said(/http:\/\/[\w.:[\]]+/);

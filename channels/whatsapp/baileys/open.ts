@@ -9,8 +9,10 @@ import { addressOf } from "./life/address-guard.ts";
 import { openAuthState } from "./keys/auth-state.ts";
 import { Contacts } from "./people/contacts.ts";
 import { download } from "./media/download.ts";
+import { Faults } from "./life/faults.ts";
 import { flushing } from "./life/flush.ts";
 import { Groups } from "./people/groups.ts";
+import { handOver } from "./keys/hand-over.ts";
 import { libraryLog } from "./life/library-log.ts";
 import { Life } from "./life/life.ts";
 import { Outbox } from "./sending/outbox.ts";
@@ -37,9 +39,12 @@ export async function openBaileys(settings: WhatsAppSettings, host: ChannelHost)
   const caches = newCaches(clock);
   const logger = libraryLog(log, clock);
 
+  const faults = new Faults(host);
+
   const life = new Life({
-    host,
+    host: { ...host, ...faults.of("line") },
     random: Math.random,
+    connects: (me) => handOver(me, { state, seal, forget }),
     openState: (lease, fatal) => openAuthState({ host, seal, lease, fatal }),
     makeSocket: (auth) =>
       makeWASocket(
@@ -79,7 +84,25 @@ export async function openBaileys(settings: WhatsAppSettings, host: ChannelHost)
   // Last, as it is to be closed again: from here on nothing fails.
   const journal = host.journal();
   const outbox = new Outbox({ state, seal, clock });
-  const receiver = new Receiver({ host, settings, account, contacts, groups, said, outbox, journal, seal });
+  const receiver = new Receiver({
+    host: { ...host, ...faults.of("store") },
+    settings,
+    account,
+    contacts,
+    groups,
+    said,
+    outbox,
+    journal,
+    seal,
+  });
+
+  async function forget(): Promise<void> {
+    await receiver.forget();
+    await contacts.forget();
+    groups.forget();
+    sender.forget();
+  }
+
   life.start([
     // What it answers itself, nobody else hears.
     statusGuard(buildAckStanza),

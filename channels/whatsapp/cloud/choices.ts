@@ -8,7 +8,7 @@ const BUTTON_LENGTH = 20;
 const BUTTONS_TEXT_LENGTH = 1_024;
 const ROW_LENGTH = 24;
 const ROW_MORE_LENGTH = 72;
-const LIST_TEXT_LENGTH = 4_096;
+const TEXT_LENGTH = 4_096; // of a list's body, and of a plain text
 
 /** What stands on the button that opens a list. */
 const OPEN_LIST = "Choose";
@@ -28,7 +28,7 @@ export function interactiveOf(text: string, choices: readonly Choice[]): object 
       },
     };
   const fits = choices.every(({ label }) => label.length <= ROW_MORE_LENGTH);
-  if (choices.length > MOST_ROWS || !fits || text.length > LIST_TEXT_LENGTH) return undefined;
+  if (choices.length > MOST_ROWS || !fits || text.length > TEXT_LENGTH) return undefined;
   return {
     type: "list",
     body: { text },
@@ -42,7 +42,9 @@ function row({ key, label }: Choice) {
     : { id: key, title: shortened(label, ROW_LENGTH), description: label };
 }
 
-/** The text with its choices numbered below it, for whoever cannot press them. */
+/** The text with its choices numbered below it, for whoever cannot press them; without where they leave it no room. */
 export function writtenOut(text: string, choices: readonly Choice[]): string {
-  return [text, choices.map(({ label }, at) => `${at + 1}. ${label}`).join("\n")].join("\n\n");
+  const list = choices.map(({ label }, at) => `${at + 1}. ${label}`).join("\n");
+  const all = `${text}\n\n${list}`;
+  return all.length <= TEXT_LENGTH ? all : text;
 }

@@ -29,7 +29,7 @@ export type Heard = { readonly message: CloudMessage; readonly forms: Forms; rea
 
 export function heardIn(change: Change): readonly Heard[] {
   return listed(change.messages)
-    .filter(({ id, group_id: group }) => id !== undefined && group === undefined)
+    .filter(({ id, group_id: group }) => typeof id === "string" && group === undefined)
     .map((message) => ({ message, forms: formsIn(change, message), name: nameIn(change, message) }));
 }
 

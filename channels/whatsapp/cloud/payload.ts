@@ -145,6 +145,11 @@ export function listed<T extends object>(given: readonly T[] | undefined): reado
   return all.filter((each) => typeof each === "object" && each !== null);
 }
 
+/** A text, whatever stands there. */
+export function worded(given: unknown): string {
+  return typeof given === "string" ? given : "";
+}
+
 /** Meta's seconds as ISO 8601; 1970 for what has none, so that a repeat is the same event. */
 export function isoOf(seconds: string | undefined): string {
   const ms = Number(seconds ?? 0) * 1_000;

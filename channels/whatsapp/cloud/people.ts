@@ -1,6 +1,6 @@
 import type { ChatAddress } from "../../../src/core/identity.ts";
 import { oneLine } from "../../../src/core/words.ts";
-import type { Change, CloudMessage, CloudStatus } from "./payload.ts";
+import { type Change, type CloudMessage, type CloudStatus, listed, worded } from "./payload.ts";
 
 /**
  * A person by all ids that Meta gives: "+15551234567" for a phone number, and one that only this business knows them by,
@@ -35,7 +35,7 @@ export function formsOf(
 /** What a person calls themselves; never their number. */
 export function nameIn(change: Change, message: CloudMessage): string {
   const profile = contactOf(change, message)?.profile;
-  return oneLine(profile?.name ?? profile?.username ?? "").slice(0, 100);
+  return oneLine(worded(profile?.name ?? profile?.username)).slice(0, 100);
 }
 
 /** Whom a message is sent to, as the Graph API has it. */
@@ -44,7 +44,8 @@ export function recipientOf({ chat }: ChatAddress): { readonly to: string } | { 
 }
 
 /** A batch of one person has one contact; in others the ids tell which it is. */
-function contactOf({ contacts = [] }: Change, { from, from_user_id: user }: CloudMessage) {
+function contactOf(change: Change, { from, from_user_id: user }: CloudMessage) {
+  const contacts = listed(change.contacts);
   const found = contacts.find(
     (each) =>
       (each.wa_id !== undefined && each.wa_id === from) ||

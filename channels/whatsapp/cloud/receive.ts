@@ -6,7 +6,7 @@ import { whyOf } from "./failures.ts";
 import { eventIn, type Heard, heardIn, type Known, personIn } from "./inbound.ts";
 import { REMEMBERED_MS, remember, saidEntry } from "./memory.ts";
 import { nowOf } from "./moves.ts";
-import { type Change, listed } from "./payload.ts";
+import { type Change, listed, worded } from "./payload.ts";
 import { deliveriesIn, failedIn, recipientsIn } from "./statuses.ts";
 import { KNOWN_MS, type Windows } from "./window.ts";
 
@@ -98,7 +98,7 @@ export class Receiver {
 
   /** What Meta tells of the number itself. */
   #faults({ errors }: Change): void {
-    for (const { code = 0, title = "" } of listed(errors))
-      this.#host.log.warn({ code }, `Meta tells of a trouble with the number: ${whyOf(code, title)}`);
+    for (const { code = 0, title } of listed(errors))
+      this.#host.log.warn({ code }, `Meta tells of a trouble with the number: ${whyOf(code, worded(title))}`);
   }
 }

@@ -1,6 +1,7 @@
 import { GatewayError } from "../../../src/core/errors.ts";
+import { stepDown } from "../../../src/core/forms.ts";
 import type { Failure } from "./failures.ts";
-import { type Form, type Forms, stepDown } from "./forms.ts";
+import type { Form, Forms } from "./forms.ts";
 
 /** Until the token or the account is mended, which a person does. */
 const MENDING_MS = 60_000;

@@ -1,10 +1,11 @@
 import type { Attempt, Piece, PlatformId } from "../../../src/core/channel.ts";
 import type { ChannelHost } from "../../../src/core/host.ts";
 import { asError, GatewayError } from "../../../src/core/errors.ts";
+import { formsOf, stepDown } from "../../../src/core/forms.ts";
 import type { CloudSettings } from "../settings.ts";
 import { inSigns } from "../signs.ts";
 import { messageTo, mediaContent, simplerForms, textContent } from "./compose.ts";
-import { type Forms, formsOf, stepDown } from "./forms.ts";
+import type { Form, Forms } from "./forms.ts";
 import { asGraphError, type Graph, GraphError } from "./graph.ts";
 import { ownEntry, REMEMBERED_MS } from "./memory.ts";
 import { sendError, uploadError } from "./refusals.ts";
@@ -25,7 +26,7 @@ export async function send(
   parts: SendParts,
   signal: AbortSignal,
 ): Promise<readonly PlatformId[]> {
-  const forms = formsOf(attempt);
+  const forms = formsOf<Form>(attempt);
   if (piece.replaces !== undefined && !forms.has("new"))
     throw new GatewayError(
       "send.refused",

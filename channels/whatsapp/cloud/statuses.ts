@@ -1,7 +1,7 @@
 import type { DeliveryEvent } from "../../../src/core/events.ts";
 import type { KeyOf } from "./contacts.ts";
 import { whyOf } from "./failures.ts";
-import { type Change, type CloudFault, type CloudStatus, isoOf, listed } from "./payload.ts";
+import { type Change, type CloudFault, type CloudStatus, isoOf, listed, worded } from "./payload.ts";
 import { type Forms, recipientForms } from "./people.ts";
 
 /** Whom statuses are about. */
@@ -14,7 +14,7 @@ export function deliveriesIn(change: Change, keyOf: KeyOf): readonly DeliveryEve
   return statusesIn(change).flatMap((status) => {
     const { id: ref, status: said = "", timestamp, errors } = status;
     const chat = keyOf(recipientForms(status));
-    const now = STATUSES[said];
+    const now = STATUSES.get(said);
     if (ref === undefined || chat === undefined || now === undefined) return [];
     const why = now === "refused" ? { why: whyIn(listed(errors)) } : {};
     return [
@@ -30,12 +30,12 @@ export function failedIn(change: Change, since: number): readonly string[] {
   );
 }
 
-const STATUSES: Readonly<Record<string, DeliveryEvent["status"]>> = {
-  delivered: "delivered",
-  read: "read",
-  played: "read",
-  failed: "refused",
-};
+const STATUSES: ReadonlyMap<string, DeliveryEvent["status"]> = new Map([
+  ["delivered", "delivered"],
+  ["read", "read"],
+  ["played", "read"],
+  ["failed", "refused"],
+]);
 
 /** Of groups nothing is heard here. */
 function statusesIn(change: Change): readonly CloudStatus[] {
@@ -43,6 +43,6 @@ function statusesIn(change: Change): readonly CloudStatus[] {
 }
 
 function whyIn([fault]: readonly CloudFault[]): string {
-  const { code = 0, title = "" } = fault ?? {};
-  return whyOf(code, title);
+  const { code = 0, title } = fault ?? {};
+  return whyOf(code, worded(title));
 }

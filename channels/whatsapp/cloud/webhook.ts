@@ -1,5 +1,6 @@
 import type { ChannelHost } from "../../../src/core/host.ts";
 import { asError } from "../../../src/core/errors.ts";
+import { shortBody } from "../../../src/core/short-body.ts";
 import type { CloudSettings } from "../settings.ts";
 import { type Change, changesFor } from "./payload.ts";
 import { isSame, isSigned, looksSigned } from "./signature.ts";
@@ -70,7 +71,7 @@ async function changesIn(
 ): Promise<readonly Change[] | number> {
   const signature = request.headers.get("x-hub-signature-256") ?? "";
   if (!looksSigned(signature)) return 401;
-  const body = await shortBody(request);
+  const body = await shortBody(request, MOST_BYTES);
   if (body === undefined) return 413;
   if (!isSigned(body, signature, appSecret)) return 401;
   return changesFor(parsed(body), phoneNumberId) ?? 400;
@@ -82,18 +83,6 @@ function handshake(asked: URLSearchParams, verifyToken: string): Response {
   const isOurs = isSame(asked.get("hub.verify_token") ?? "", verifyToken);
   if (!isOurs || asked.get("hub.mode") !== "subscribe" || !CHALLENGE.test(challenge)) return nothing(403);
   return new Response(challenge, { status: 200, headers: { "content-type": "text/plain" } });
-}
-
-/** Undefined where there is more than a payload can have. */
-async function shortBody(request: Request): Promise<Buffer | undefined> {
-  const chunks: Uint8Array[] = [];
-  let bytes = 0;
-  for await (const chunk of request.body ?? []) {
-    bytes += chunk.length;
-    if (bytes > MOST_BYTES) return undefined;
-    chunks.push(chunk);
-  }
-  return Buffer.concat(chunks);
 }
 
 function parsed(body: Buffer): unknown {

@@ -71,6 +71,7 @@ export async function testAccount(options: AccountOptions = {}): Promise<TestAcc
   const life = new Life({
     host: { ...host.host, stands: (state) => stood.add(state) },
     random: () => 1,
+    connects: async () => {},
     async openState(lease: Lease, fatal) {
       failKeys = fatal;
       auth = await openAuthState({ host: host.host, seal, lease, fatal });

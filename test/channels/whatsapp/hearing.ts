@@ -9,7 +9,7 @@ import {
 } from "@whiskeysockets/baileys";
 import { Contacts } from "../../../channels/whatsapp/baileys/people/contacts.ts";
 import { Groups } from "../../../channels/whatsapp/baileys/people/groups.ts";
-import type { Line } from "../../../channels/whatsapp/baileys/line.ts";
+import type { Line, Me } from "../../../channels/whatsapp/baileys/line.ts";
 import { Outbox } from "../../../channels/whatsapp/baileys/sending/outbox.ts";
 import { Receiver } from "../../../channels/whatsapp/baileys/reading/receive.ts";
 import { Said } from "../../../channels/whatsapp/baileys/reading/said.ts";
@@ -66,6 +66,10 @@ export type Hearing = {
   readonly terminated: number[];
   /** A new socket takes the place of the one before. */
   reconnect(): void;
+  /** There is none any more. */
+  disconnect(): void;
+  /** The account is not linked any more. */
+  unlink(): void;
   stanza(node: BinaryNode): void;
   emit(event: string, data: unknown): void;
   /** Lets the events of samples happen, one after the other; own ones are brought by a stanza before. */
@@ -85,7 +89,8 @@ export async function hearing(options: HearingOptions = {}): Promise<Hearing> {
   const rejected: string[] = [];
   const terminated: number[] = [];
   let line: Line | undefined;
-  const account = { me: () => ME, line: () => line };
+  let me: Me | undefined = ME;
+  const account = { me: () => me, line: () => line };
   const contacts = new Contacts({ host: host.host, seal });
   await contacts.load();
   const groups = new Groups({ host: host.host, seal, contacts, account });
@@ -149,6 +154,8 @@ export async function hearing(options: HearingOptions = {}): Promise<Hearing> {
     rejected,
     terminated,
     reconnect,
+    disconnect: () => (line = undefined),
+    unlink: () => (me = undefined),
     stanza: (node) => void ws.emit("CB:message", node),
     emit: (event, data) => void ev.emit(event, data),
     async hears(...kinds) {

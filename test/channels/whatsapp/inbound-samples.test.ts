@@ -175,6 +175,7 @@ function reaction(n: number, change: object): unknown {
 function edit(n: number, words: string): unknown {
   return bob(1, [said(words)], {
     type: "edited",
+    unique: undefined,
     id: `3A000000000000000001/edit/3A${String(n).padStart(18, "0")}`,
     sentAt: "2026-09-21T14:13:20.000Z",
   });

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { type BinaryNode, encodeWAMessage, type proto } from "@whiskeysockets/baileys";
 import { expect, it, onTestFinished } from "vitest";
 import { Journalled } from "../../../channels/whatsapp/baileys/reading/journalled.ts";
@@ -220,4 +221,70 @@ it("holds neither words nor keys in the clear where there is a key", async () =>
   again.load();
   const [entry] = again.entries();
   expect(entry && again.message(entry)?.message).toMatchObject({ conversation: "a secret" });
+});
+
+it("takes in what could be read at the second go alone, also where the process ended before it was told", async () => {
+  const journal = memoryJournal();
+  const again: BinaryNode = {
+    ...stanza("A1"),
+    content: [
+      { tag: "enc", attrs: { type: "pkmsg", v: "2", count: "1" }, content: Buffer.from("once more") },
+    ],
+  };
+  await leftBehind(journal, stanza("A1"));
+  await leftBehind(journal, again, { conversation: "one" });
+  const test = await setUp({ journal });
+  expect(texts(await test.events())).toEqual(["one"]);
+  await test.clock.advance(700_000);
+  expect(texts(await test.events())).toEqual(["one"]);
+  expect(rows(journal)).toBe(0);
+});
+
+it("does not say that a message cannot be read while there is no line over which it could come again", async () => {
+  const journal = memoryJournal();
+  await leftBehind(journal, stanza("A1"));
+  const test = await setUp({ journal });
+  test.disconnect();
+  await test.clock.advance(300_000);
+  test.reconnect();
+  test.emit("connection.update", { connection: "open" });
+  await test.clock.advance(45_000);
+  expect(await test.events()).toEqual([]);
+  const { event, data } = fromBob("A1", { conversation: "one" });
+  test.emit(event, data);
+  await test.clock.advance(120_000);
+  expect(texts(await test.events())).toEqual(["one"]);
+});
+
+it("is not held up by a damaged row, and leaves it where it is", async () => {
+  const journal = memoryJournal();
+  await leftBehind(journal, stanza("A1"), { conversation: "one" });
+  await leftBehind(journal, stanza("A2"), { conversation: "two" });
+  await leftBehind(journal, stanza("A3"), { conversation: "three" });
+  const [first] = journal.list("stanza/");
+  const [damaged] = journal.list(`plain/${createHash("sha256").update("of A2").digest("hex")}`);
+  if (!first || !damaged) throw new Error("nothing was left behind");
+  journal.write({ [first[0]]: Buffer.from("s1.x.x"), [damaged[0]]: Buffer.from("p1.%.%") });
+  const test = await setUp({ journal });
+  expect(texts(await test.events())).toEqual([UNREADABLE, "three"]);
+  test.stanza(stanza("A4"));
+  expect(journal.list("stanza/")[0]).toEqual([first[0], Buffer.from("s1.x.x")]);
+  expect(test.host.logged).toMatchObject([{ level: "error", fields: { rows: 1 } }, { level: "warn" }]);
+});
+
+it("passes over what no message of this account can be made of", async () => {
+  const journal = memoryJournal();
+  const others = { from: "90000000000077@lid", recipient: "90000000000002@lid" };
+  const seal = await sealWith(undefined, "test");
+  const theirs = new Journalled({
+    journal,
+    seal,
+    clock: manualClock(),
+    me: () => ({ pn: "15550000077@s.whatsapp.net", lid: others.from }),
+  });
+  theirs.keep(stanza("A1", others));
+  theirs.keepRead(Buffer.from("of A1"), encodeWAMessage({ conversation: "of another account" }));
+  await leftBehind(journal, stanza("A2"), { conversation: "two" });
+  const test = await setUp({ journal });
+  expect(texts(await test.events())).toEqual(["two"]);
 });

@@ -22,6 +22,8 @@ export type Listening = {
   readonly journal: ReturnType<typeof memoryJournal>;
   readonly channel: Channel;
   readonly host: TestHost;
+  /** Where the connection stood, in order. */
+  readonly stood: Seen<ConnectionState>;
   /** Resolves with the first that matches, of those that were committed or else of those that will be. */
   heard(matches: (event: InboundEvent) => boolean): Promise<InboundEvent>;
   /** The message with these words. */
@@ -64,6 +66,7 @@ export async function listening(changes: Partial<WhatsAppSettings> = {}): Promis
     journal,
     channel,
     host,
+    stood,
     heard,
     hears: (text) =>
       heard(
@@ -78,7 +81,8 @@ export async function listening(changes: Partial<WhatsAppSettings> = {}): Promis
   };
 }
 
-async function link(channel: Channel, wa: LoopbackWhatsApp, owner: Person): Promise<LinkedDevice> {
+/** Links the channel with somebody's account by QR. */
+export async function link(channel: Channel, wa: LoopbackWhatsApp, owner: Person): Promise<LinkedDevice> {
   if (!channel.pair) throw new Error("this channel cannot be linked");
   let device: LinkedDevice | undefined;
   for await (const step of channel.pair({}, new AbortController().signal)) {

@@ -87,6 +87,12 @@ describe("messages", () => {
     expect(pace.blocked()).toBe(60_000);
   });
 
+  it("that WhatsApp has found too many do not come all at once after the wait", async () => {
+    const { pace, sendAll } = setUp();
+    pace.blocked();
+    expect(await sendAll(MANY, 3)).toEqual([60, 64, 68]);
+  });
+
   it("are not held by a clock that was set back", () => {
     let now = 1_000_000;
     const pace = new Pace(

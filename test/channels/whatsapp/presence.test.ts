@@ -104,8 +104,8 @@ describe("a connection that is closed", () => {
     const failure = sending.failureOf(sending.say("last words"));
     await clock.whenTimer(20_000);
     const closed = sender.close();
-    await clock.whenTimer(5_000);
-    await clock.advance(5_000);
+    await clock.whenTimer(2_000);
+    await clock.advance(2_000);
     await closed;
     expect((await failure)?.message).toMatch(/connection is closed/);
     await expect(sending.say("too late")).rejects.toMatchObject({ code: "send.not_written" });

@@ -2,6 +2,7 @@ import { BufferJSON, proto } from "@whiskeysockets/baileys";
 import { expect, it, onTestFinished } from "vitest";
 import { GatewayError } from "../../../src/core/errors.ts";
 import type { InboundEvent } from "../../../src/core/events.ts";
+import { memoryJournal } from "../../support/channel-host.ts";
 import {
   BOB,
   CAROL,
@@ -157,6 +158,21 @@ it("quotes what was said rather than what somebody says was said", async () => {
   expect((await test.events())[1]).toMatchObject({
     quote: { text: "I will pay 10", from: "Carol", ref: "A1/90000000000003@lid" },
   });
+});
+
+it("quotes an edited message as it reads now, and only its author's edits count", async () => {
+  const test = await setUp();
+  const edit = (text: string): proto.IMessage => ({
+    protocolMessage: { key: { id: "A1" }, type: MESSAGE_EDIT, editedMessage: { conversation: text } },
+  });
+  emit(test, fromBob("A1", { conversation: "I will pay 10" }));
+  emit(test, fromBob("A2", edit("I will pay 1000")));
+  test.stanza(ownStanza("A3", "90000000000002@lid"));
+  const { protocolMessage } = edit("never said");
+  test.emit("messages.upsert", own("A3", "90000000000002@lid", "", { message: { protocolMessage } }));
+  const contextInfo = { stanzaId: "A1", participant: "90000000000002@lid" };
+  emit(test, fromBob("A4", { extendedTextMessage: { text: "see?", contextInfo } }));
+  expect((await test.events()).at(-1)).toMatchObject({ quote: { text: "I will pay 1000", ref: "A1" } });
 });
 
 // Complaint 35
@@ -329,6 +345,22 @@ it("takes in what was missed from the phone's history, with its date, and says h
   ]);
 });
 
+it("takes a flood of history in bit by bit, so that others come to their turn at the store", async () => {
+  const test = await setUp();
+  emit(test, fromBob("A1", { conversation: "hello" }, { messageTimestamp: 1_796_000_550 }));
+  await test.events();
+  test.reconnect();
+  const messages = Array.from({ length: 1_000 }, (_, n) => ({
+    key: { remoteJid: "90000000000002@lid", fromMe: false, id: `H${n}` },
+    messageTimestamp: 1_796_001_000 + n,
+    message: { conversation: `${n}` },
+  }));
+  test.emit("messaging-history.set", { chats: [], contacts: [], messages: messages.toReversed() });
+  const events = await test.events();
+  expect(texts(events.slice(1))).toEqual(messages.map((_, n) => `${n}`));
+  expect(test.host.accepts()).toBe(21);
+});
+
 it("tries again in order when nothing can be stored, and says so until it can", async () => {
   const test = await setUp();
   test.host.refuse(new GatewayError("store.unavailable", "the disk is full"));
@@ -342,6 +374,104 @@ it("tries again in order when nothing can be stored, and says so until it can", 
   await test.clock.advance(2_000);
   expect(texts(await test.events())).toEqual(["one", "two"]);
   expect(test.host.recoveries).toEqual([1]);
+});
+
+it("takes in what came before the account was unlinked, once it can be stored", async () => {
+  const test = await setUp();
+  test.host.refuse(new GatewayError("store.unavailable", "the disk is full"));
+  emit(test, fromBob("A1", { conversation: "one" }));
+  await test.clock.whenTimer(1_000);
+  test.unlink();
+  test.host.refuse(undefined);
+  await test.clock.advance(1_000);
+  expect(texts(await test.events())).toEqual(["one"]);
+});
+
+it("says again that it is well once the journal can be opened", async () => {
+  const journal = memoryJournal();
+  let isAway = true;
+  const test = await setUp({
+    journal: {
+      ...journal,
+      list(prefix) {
+        if (isAway) throw new GatewayError("store.unavailable", "the disk is full");
+        return journal.list(prefix);
+      },
+    },
+  });
+  expect(test.host.failures).toHaveLength(1);
+  isAway = false;
+  test.reconnect();
+  expect(test.host.recoveries).toEqual([1]);
+});
+
+it("moves the chat of somebody who has only called, or could not be read", async () => {
+  const test = await setUp({ settings: { calls: "reject" } });
+  const pn = "15550000002@s.whatsapp.net";
+  test.emit("call", [{ id: "C1", from: pn, chatId: pn, date: new Date(0), status: "offer", offline: false }]);
+  test.stanza(stanza("A1", { from: "15550000003@s.whatsapp.net", sender_pn: "", addressing_mode: "pn" }));
+  await test.clock.advance(80_000);
+  await test.events();
+  for (const n of [2, 3]) test.contacts.keyOf(`9000000000000${n}@lid`);
+  for (const n of [2, 3]) test.contacts.learn(`9000000000000${n}@lid`, `1555000000${n}@s.whatsapp.net`);
+  await test.contacts.save();
+  const moved = (await test.events()).filter(({ type }) => type === "chatMoved");
+  expect(moved.map(({ id }) => id)).toEqual([
+    "moved/+15550000002/lid:90000000000002",
+    "moved/+15550000003/lid:90000000000003",
+  ]);
+});
+
+it("keeps nothing of people whom a message only names", async () => {
+  const test = await setUp();
+  const named = (n: number): string => `9111111111${String(n).padStart(4, "0")}@lid`;
+  for (let n = 0; n < 50; n++) {
+    const contextInfo = {
+      stanzaId: `Q${n}`,
+      participant: named(n),
+      quotedMessage: { conversation: "forged" },
+    };
+    emit(test, fromCarol(`A${n}`, { extendedTextMessage: { text: "see?", contextInfo } }));
+    emit(
+      test,
+      fromCarol(`R${n}`, { reactionMessage: { key: { id: "Q", participant: named(n) }, text: "👍" } }),
+    );
+  }
+  await test.events();
+  const rows = await test.state.list("contact/", { limit: 1_000 });
+  expect(rows.map(([key]) => key)).toEqual([`contact/${CAROL.id}`]);
+});
+
+it.each(["", "\0", "a\0b", "x".repeat(200), "a b"])(
+  "passes over what is about a message of the id %j",
+  async (id) => {
+    const test = await setUp();
+    emit(test, fromBob("A1", { reactionMessage: { key: { id }, text: "👍" } }));
+    emit(test, fromBob("A2", { protocolMessage: { key: { id }, type: REVOKE } }));
+    const edit = { key: { id }, type: MESSAGE_EDIT, editedMessage: { conversation: "x" } };
+    emit(test, fromBob("A3", { protocolMessage: edit }));
+    const contextInfo = { stanzaId: id, quotedMessage: { conversation: "y" } };
+    emit(test, fromBob("A4", { extendedTextMessage: { text: "hello", contextInfo } }));
+    const events = await test.events();
+    expect(events.map((event) => event.id)).toEqual(["A4"]);
+    expect(events[0]).not.toHaveProperty("quote");
+  },
+);
+
+it("takes a message of an impossible id in under one of its own", async () => {
+  const test = await setUp();
+  for (let time = 0; time < 2; time++) emit(test, fromBob("a\0b", { conversation: "hello" }));
+  expect(await test.events()).toMatchObject([{ id: expect.stringMatching(/^[0-9a-f]{64}$/) }]);
+});
+
+it("is not held up by a damaged row of what was said", async () => {
+  const test = await setUp();
+  emit(test, fromBob("A1", { conversation: "one" }));
+  await test.events();
+  await test.state.set({ [`said/${BOB.id}/A1`]: "s1.x.x" });
+  const contextInfo = { stanzaId: "A1", quotedMessage: { conversation: "one, as they say" } };
+  emit(test, fromBob("A2", { extendedTextMessage: { text: "two", contextInfo } }));
+  expect((await test.events()).at(-1)).toMatchObject({ id: "A2", quote: { text: "one, as they say" } });
 });
 
 it("gives words for a message that breaks what reads it, and goes on", async () => {

@@ -19,6 +19,7 @@ async function setUp() {
     clock,
     host,
     logged,
+    ev,
     restrictions,
     lock: (ms: number) =>
       ev.emit("connection.update", {
@@ -60,10 +61,34 @@ it("a quota of new chats that is used up is a lock until it begins anew; a warni
   await expect(restrictions.check("lid:1")).rejects.toMatchObject({ code: "send.rate_limited" });
 });
 
+it("a lock and a used-up quota are lifted each for itself", async () => {
+  const { restrictions, lock, cap } = await setUp();
+  const holds = { code: "send.rate_limited" };
+  cap(NewChatMessageCappingStatusType.CAPPED, 2 * HOUR);
+  // As WhatsApp answers whoever asks for the lock after a refusal.
+  lock(0);
+  await expect(restrictions.check("lid:1")).rejects.toMatchObject({ ...holds, retryAfterMs: 2 * HOUR });
+  lock(HOUR);
+  cap(NewChatMessageCappingStatusType.NONE, 2 * HOUR);
+  await expect(restrictions.check("lid:1")).rejects.toMatchObject({ ...holds, retryAfterMs: HOUR });
+  lock(0);
+  await restrictions.check("lid:1");
+});
+
+it("a lock without an end holds for a minute, as on WhatsApp's own page", async () => {
+  const { restrictions, ev, clock } = await setUp();
+  ev.emit("connection.update", { reachoutTimeLock: { isActive: true } });
+  await expect(restrictions.check("lid:1")).rejects.toMatchObject({ retryAfterMs: 60_000 });
+  await clock.advance(60_000);
+  await restrictions.check("lid:1");
+});
+
 it("a lock is said in the log without naming anybody, and outlives the process", async () => {
   const { host, logged, lock } = await setUp();
   lock(HOUR);
-  expect(logged.map(({ level, fields }) => [level, Object.keys(fields)])).toEqual([["warn", ["until"]]]);
+  expect(logged.map(({ level, fields }) => [level, Object.keys(fields)])).toEqual([
+    ["warn", ["kind", "until"]],
+  ]);
   const next = new Restrictions(host);
   await next.load();
   await expect(next.check("lid:1")).rejects.toMatchObject({ code: "send.rate_limited" });

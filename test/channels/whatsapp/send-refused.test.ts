@@ -56,6 +56,9 @@ describe("a person who may not be written to (463)", () => {
     expect(writes).toEqual([`${person.lid} rejected`]);
     const again = await refused(463);
     expect([again.failure?.code, again.writes]).toEqual(["send.refused", []]);
+    await sending.restart();
+    const later = await refused(463);
+    expect([later.failure?.code, later.writes]).toEqual(["send.refused", []]);
     const heard = new Promise((resolve) => sending.socket.ev.on("messages.upsert", resolve));
     await person.say(sending.device, "hello there");
     await heard;

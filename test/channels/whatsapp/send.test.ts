@@ -138,6 +138,54 @@ describe("the devices of the recipient", () => {
   });
 });
 
+describe("the keys of a group's new members", () => {
+  const isKeys = ({ attrs }: { readonly attrs: Record<string, string> }): boolean =>
+    attrs["xmlns"] === "encrypt";
+  const groupWith = async (digits: string) => {
+    const { wa, owner, bob } = sending;
+    const phone = `1555000${digits}`;
+    const person = await wa.addPerson({ phone, lid: `9000000000${digits}`, name: "Eve" });
+    return { person, chat: wa.addGroup({ subject: "New", members: [owner, bob, person] }).id };
+  };
+
+  it("that are not given leave a message unwritten, rather than unreadable to one of them", async () => {
+    const { person, chat } = await groupWith("0005");
+    sending.wa.faults.queries.add({ kind: "silence" }, { when: isKeys });
+    const piece = sending.piece("to all of you", { chat });
+    await expect(sending.send(piece)).rejects.toMatchObject({ code: "send.not_written" });
+    const [id = ""] = await sending.send(piece);
+    const { message } = await sending.shownTo(person, id);
+    expect([message.extendedTextMessage?.text, sending.writesOf(id)]).toEqual([
+      "to all of you",
+      [`${chat} accepted`],
+    ]);
+  });
+
+  it("that are never given keep the message from nobody else", async () => {
+    const { chat } = await groupWith("0006");
+    const mend = sending.wa.faults.queries.add({ kind: "silence" }, { when: isKeys, times: Infinity });
+    const piece = sending.piece("to the others", { chat });
+    await expect(sending.send(piece)).rejects.toMatchObject({ code: "send.not_written" });
+    const [id = ""] = await sending.send(piece);
+    mend();
+    const { message } = await sending.shownTo(sending.bob, id);
+    expect(message.extendedTextMessage?.text).toBe("to the others");
+  });
+
+  it("hold up no other chat while they are asked for", async () => {
+    const { chat } = await groupWith("0007");
+    let answer: (() => void) | undefined;
+    const until = new Promise<void>((resolve) => (answer = resolve));
+    sending.wa.faults.queries.add({ kind: "late", until }, { when: isKeys });
+    const slow = sending.failureOf(sending.say("slow", { chat }));
+    await sending.wa.waitForNode((node) => isKeys(node) && JSON.stringify(node).includes("90000000000007"));
+    const [quick = ""] = await sending.say("quick");
+    expect(sending.writesOf(quick)).toEqual([`${sending.bob.lid} accepted`]);
+    answer?.();
+    await slow;
+  });
+});
+
 describe("a device that could not read a message", () => {
   it("is given it again, also by the next process", async () => {
     const { bob, carol } = sending;

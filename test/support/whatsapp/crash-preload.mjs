@@ -20,8 +20,8 @@ function wanted() {
 
 /** A message was decrypted, and its ratchet has not turned since. */
 let decrypted = false;
-/** WhatsApp has taken a message, and that was not kept since. */
-let acked = false;
+/** Ids of messages that WhatsApp has taken, which was not kept since. */
+const taken = new Set();
 /** What the transaction that is open has written. */
 let written = [];
 
@@ -55,10 +55,11 @@ function committed(rows) {
     at("turned");
     decrypted = false;
   }
-  if (acked && holds(/^sent\//)) {
-    at("kept");
-    acked = false;
-  }
+  for (const id of taken)
+    if (holds(new RegExp(`^sent/${id}$`))) {
+      at("kept");
+      taken.delete(id);
+    }
   if (rows.some(([sql]) => sql.startsWith('insert into "inbox"'))) at("committed");
 }
 
@@ -68,7 +69,7 @@ EventEmitter.prototype.emit = function (name, told, ...rest) {
   if (name === "event" && told?.["messages.upsert"]?.messages.some(({ key }) => !key.fromMe)) at("told");
   if (name === "CB:ack,class:message") {
     at("acknowledged");
-    acked = true;
+    taken.add(told.attrs.id);
   }
   return emit.call(this, name, told, ...rest);
 };

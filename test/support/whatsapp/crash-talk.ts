@@ -12,8 +12,8 @@ import type { Shown } from "./world.ts";
 /** What an answer to a message can be known by: "m<conversation>-<number>". */
 const TOKEN = /m\d+-\d+/g;
 const PHOTO = join(import.meta.dirname, "../../fixtures/media/photo.jpg");
-/** Every fourth thing that is said is a picture. */
-const PICTURES = 4;
+/** One in so many things that are said is a picture, the first among them. */
+const PICTURES = 10;
 
 /** One person with Perch, or three in a group with it. Nobody is in two of them. */
 export class Conversation {
@@ -26,7 +26,11 @@ export class Conversation {
   readonly #photo: Buffer;
 
   constructor(
-    { wa, device, photo }: { readonly wa: LoopbackWhatsApp; readonly device: LinkedDevice; readonly photo: Buffer },
+    {
+      wa,
+      device,
+      photo,
+    }: { readonly wa: LoopbackWhatsApp; readonly device: LinkedDevice; readonly photo: Buffer },
     [first, ...others]: readonly [Person, ...Person[]],
     group?: Group,
   ) {
@@ -60,7 +64,7 @@ export class Conversation {
     const lid = this.#device.phone.lid;
     const text = this.#group ? `@${lid.split("@")[0]} ${token}` : token;
     const context = this.#group ? { contextInfo: { mentionedJid: [lid] } } : {};
-    if (n % PICTURES !== 0) return { extendedTextMessage: { text, ...context } };
+    if (n % PICTURES !== 1) return { extendedTextMessage: { text, ...context } };
     const file = await this.#wa.media.put(this.#photo, "image");
     return { imageMessage: { ...file, mimetype: "image/jpeg", caption: text, ...context } };
   }
@@ -82,7 +86,11 @@ export async function conversationsIn(
 }
 
 /** What a message itself says, without what it quotes. */
-export function tokensIn({ conversation, extendedTextMessage, imageMessage }: proto.IMessage): readonly string[] {
+export function tokensIn({
+  conversation,
+  extendedTextMessage,
+  imageMessage,
+}: proto.IMessage): readonly string[] {
   const text = conversation ?? extendedTextMessage?.text ?? imageMessage?.caption ?? "";
   return text.match(TOKEN) ?? [];
 }

@@ -1,5 +1,4 @@
 import {
-  addTransactionCapability,
   type AuthenticationCreds,
   type BinaryNode,
   Curve,
@@ -7,6 +6,8 @@ import {
   encodeWAMessage,
   initAuthCreds,
   proto,
+  type SignalKeyStore,
+  type SignalKeyStoreWithTransaction,
   type SignalRepository,
   unpadRandomMax16,
 } from "@whiskeysockets/baileys";
@@ -21,10 +22,7 @@ const PRE_KEYS = 20;
 export class SignalEndpoint {
   readonly creds: AuthenticationCreds = initAuthCreds();
   readonly bundle: KeyBundle;
-  readonly #keys = addTransactionCapability(memoryKeys(), SILENT, {
-    maxCommitRetries: 1,
-    delayBetweenTriesMs: 1,
-  });
+  readonly #keys = oneAfterAnother(memoryKeys());
   readonly #repository: SignalRepository = DEFAULT_CONNECTION_CONFIG.makeSignalRepository(
     { creds: this.creds, keys: this.#keys },
     SILENT,
@@ -115,4 +113,21 @@ export class SignalEndpoint {
     });
     return proto.Message.decode(unpadRandomMax16(padded));
   }
+}
+
+/**
+ * Transactions that write at once, in turn. The library's put writes off to their end, and libsignal's queues, which all
+ * phones of this process share, run what one phone asks for within a transaction of before: what is written then is lost.
+ */
+function oneAfterAnother(keys: SignalKeyStore): SignalKeyStoreWithTransaction {
+  let last: Promise<unknown> = Promise.resolve();
+  return {
+    ...keys,
+    isInTransaction: () => false,
+    async transaction(work) {
+      const done = last.then(work);
+      last = done.catch(() => {});
+      return await done;
+    },
+  };
 }

@@ -17,12 +17,17 @@ export function typeOf(row: string): string {
 
 const PAGE = 1_000;
 
+type Page = readonly (readonly [string, string])[];
+
 /** All rows of an account in their order, a page at a time. */
-export async function* accountRows(
-  state: Pick<ChannelState, "list">,
-): AsyncGenerator<readonly (readonly [string, string])[]> {
+export function accountRows(state: Pick<ChannelState, "list">): AsyncGenerator<Page> {
+  return rowsUnder(state, ACCOUNT);
+}
+
+/** The same of all rows whose keys begin so. */
+export async function* rowsUnder(state: Pick<ChannelState, "list">, prefix: string): AsyncGenerator<Page> {
   for (let after: string | undefined; ;) {
-    const page = await state.list(ACCOUNT, { limit: PAGE, ...(after === undefined ? {} : { after }) });
+    const page = await state.list(prefix, { limit: PAGE, ...(after === undefined ? {} : { after }) });
     if (page.length > 0) yield page;
     if (page.length < PAGE) return;
     after = page.at(-1)?.[0];

@@ -23,6 +23,8 @@ export type LifeParts = {
   /** The account's keys, written under this lease alone. @throws GatewayError "data.unusable" where they cannot be read. */
   readonly openState: (lease: Lease, fatal: (error: Error) => void) => Promise<AuthState>;
   readonly makeSocket: (auth: AuthState) => WASocket;
+  /** Before each connection of a linked account: it may be another one than before. @throws GatewayError "store.unavailable". */
+  readonly connects: (me: Me) => Promise<void>;
 };
 
 /**
@@ -130,6 +132,8 @@ export class Life {
       await this.#asked(hold);
       if (hold.over.aborted) return;
     }
+    const me = this.account.me();
+    if (me) await this.#parts.connects(me);
     const pairing = this.#pairing;
     if (!pairing) this.#standing.connecting();
     const ended = await this.#connect(auth, hold, pairing);

@@ -2,6 +2,7 @@ import type { ChannelHost } from "../../../../src/core/host.ts";
 import type { ChatMovedEvent } from "../../../../src/core/events.ts";
 import { type Form, formOf, isLid, jidIn, plain } from "./jids.ts";
 import type { Hearing } from "../line.ts";
+import { rowsUnder } from "../keys/auth-rows.ts";
 import type { Seal } from "../keys/seal.ts";
 
 /** A person: the key that stays, and every form that they are known by, the key among them. */
@@ -40,19 +41,19 @@ export class Contacts {
 
   /** @throws GatewayError "store.unavailable", or "data.unusable" where it was sealed with another key. */
   async load(): Promise<void> {
-    let after: string | undefined;
-    for (;;) {
-      const page = await this.#host.state.list(ROWS, {
-        limit: 500,
-        ...(after === undefined ? {} : { after }),
-      });
+    for await (const page of rowsUnder(this.#host.state, ROWS))
       for (const [key, sealed] of page) {
         const person = JSON.parse(this.#seal.open(sealed, key).toString("utf8")) as Person; // as `#save` writes it
         for (const form of formsIn(person)) this.#people.set(form, person);
-        after = key;
       }
-      if (page.length < 500) return;
-    }
+  }
+
+  /** Knows nobody any more, and writes nothing that it has known. Never rejects. */
+  async forget(): Promise<void> {
+    await this.#saving;
+    this.#people.clear();
+    this.#changed.clear();
+    this.#moved = [];
   }
 
   readonly hear: Hearing = ({ socket: { ev } }) => {

@@ -89,6 +89,11 @@ export class Groups {
     waiting.abort();
   }
 
+  forget(): void {
+    this.#known.clear();
+    this.#titles.clear();
+  }
+
   titleOf(group: string): string | undefined {
     return this.#known.get(group)?.subject ?? this.#titles.get(group);
   }

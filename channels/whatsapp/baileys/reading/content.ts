@@ -1,10 +1,17 @@
 import type { proto } from "@whiskeysockets/baileys";
 import type { MediaKind, TextBlock, Unfetched } from "../../../../src/core/blocks.ts";
 import { safeName } from "../../../../src/core/names.ts";
-import { oneLine } from "../../../../src/core/words.ts";
 import { bytesOf } from "../media/media-ref.ts";
 import { unwrap } from "./unwrap.ts";
-import { contactWords, eventWords, locationWords, pollWords, repliedWords, templateWords } from "./words.ts";
+import {
+  bracketed,
+  contactWords,
+  eventWords,
+  locationWords,
+  pollWords,
+  repliedWords,
+  templateWords,
+} from "./words.ts";
 
 export type Content = readonly (TextBlock | Unfetched)[];
 
@@ -135,8 +142,4 @@ function familyOf(mimeType: string | null | undefined): MediaKind {
   const family = mimeType?.split("/")[0];
   if (mimeType?.startsWith("image/svg")) return "file";
   return family === "image" || family === "audio" || family === "video" ? family : "file";
-}
-
-function bracketed(words: string): string {
-  return `[${oneLine(words)}]`;
 }

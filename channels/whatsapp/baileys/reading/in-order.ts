@@ -47,6 +47,11 @@ export class InOrder<Item> {
     }
   }
 
+  /** Leaves undone what nothing is being done about. */
+  drop(): void {
+    this.#items.length = 0;
+  }
+
   /** Ends after what is being worked on; the rest is left undone. */
   async close(): Promise<void> {
     this.#closing.abort();

@@ -20,10 +20,11 @@ import type { Seal } from "../keys/seal.ts";
 
 /** A message as the server handed it over, from before it is read until what it says is committed. */
 export type Entry = {
-  /** Where its stanzas stand in the journal: a redelivered message has several. */
-  readonly rows: Set<string>;
-  /** Of what is encrypted in it, by SHA-256. */
-  readonly hashes: Set<string>;
+  /**
+   * Its stanzas by their row in the journal, each with the SHA-256 of what is encrypted in it. What is handed over again has
+   * several, and what is sent again for somebody who could not read it has other ones.
+   */
+  readonly stanzas: Map<string, readonly string[]>;
   /** When it came, epoch ms; when it was loaded, where that was in an earlier process. */
   readonly since: number;
   /** To whom the account's own message went, as the server says; "" where it says nothing. */
@@ -72,14 +73,21 @@ export class Journalled {
     return this.#entries.size;
   }
 
-  /** What an earlier process left. @throws GatewayError "data.unusable" where it was sealed with another key. */
-  load(): void {
+  /**
+   * What an earlier process left. Gives how many rows cannot be opened, being damaged or sealed with another key: they stay
+   * where they are. @throws GatewayError "store.unavailable".
+   */
+  load(): number {
+    let closed = 0;
     for (const [key] of this.#journal.list(READ)) this.#read.add(key.slice(READ.length));
     for (const [row, sealed] of this.#journal.list(STANZAS)) {
       this.#row = Math.max(this.#row, Number(row.slice(STANZAS.length)));
-      this.#enter(row, this.#openNode(row, sealed), true);
+      const node = this.#openNode(row, sealed);
+      if (node) this.#enter(row, node, true);
+      else closed += 1;
     }
-    this.#dropStrays();
+    if (closed === 0) this.#dropStrays();
+    return closed;
   }
 
   /** @throws GatewayError "store.unavailable"; then the message must not be read. */
@@ -124,18 +132,21 @@ export class Journalled {
     return [...this.#entries.values()];
   }
 
-  /** Whether all of it was read. */
-  isRead({ hashes }: Entry): boolean {
-    return hashes.size > 0 && [...hashes].every((hash) => this.#read.has(hash));
+  /** Whether all of it was read, as it came at one time or another. */
+  isRead(entry: Entry): boolean {
+    return this.#readRow(entry) !== undefined;
   }
 
-  /** The message as the library would hand it over, without what could not be read; undefined where it is gone. */
-  message({ rows }: Entry): WAMessage | undefined {
+  /**
+   * The message as the library would hand it over, without what could not be read; undefined where it is gone, or where no
+   * message can be made of it.
+   */
+  message(entry: Entry): WAMessage | undefined {
     const me = this.#me();
-    const row = [...rows].at(-1);
+    const row = this.#readRow(entry) ?? [...entry.stanzas.keys()].at(-1);
     const sealed = row === undefined ? undefined : this.#journal.read(row);
-    if (row === undefined || sealed === undefined || !me) return undefined;
-    const node = this.#openNode(row, sealed);
+    const node = row === undefined || sealed === undefined ? undefined : this.#openNode(row, sealed);
+    if (!node || !me || !this.#nameOf(node)) return undefined;
     const { fullMessage } = decodeMessageNode(node, me.pn, me.lid ?? "");
     for (const { content } of getBinaryNodeChildren(node, "enc")) {
       const read = content instanceof Uint8Array ? this.#readAt(hashOf(content)) : undefined;
@@ -148,15 +159,15 @@ export class Journalled {
 
   /** Takes them out of the journal, in one transaction. @throws GatewayError "store.unavailable". */
   remove(entries: readonly Entry[]): void {
-    const keys = entries.flatMap(({ rows, hashes }) => [
-      ...rows,
-      ...[...hashes].map((hash) => `${READ}${hash}`),
+    const keys = entries.flatMap((entry) => [
+      ...entry.stanzas.keys(),
+      ...hashesOf(entry).map((hash) => `${READ}${hash}`),
     ]);
     if (keys.length === 0) return;
     this.#journal.write(Object.fromEntries(keys.map((key) => [key, undefined])));
     const gone = new Set(entries);
     for (const [name, entry] of this.#entries) if (gone.has(entry)) this.#entries.delete(name);
-    for (const { hashes } of entries) for (const hash of hashes) this.#read.delete(hash);
+    for (const hash of entries.flatMap(hashesOf)) this.#read.delete(hash);
   }
 
   #enter(row: string, node: BinaryNode, found: boolean): void {
@@ -164,8 +175,7 @@ export class Journalled {
     const key = name === undefined ? undefined : nameIn(name);
     const before = key === undefined ? undefined : this.#entries.get(key);
     const entry: Entry = before ?? {
-      rows: new Set(),
-      hashes: new Set(),
+      stanzas: new Map(),
       since: this.#clock.now(),
       recipient: node.attrs["recipient"] ?? "",
       own: name?.fromMe ?? false,
@@ -174,8 +184,7 @@ export class Journalled {
       busy: false,
       done: false,
     };
-    entry.rows.add(row);
-    for (const hash of hashesIn(node)) entry.hashes.add(hash);
+    entry.stanzas.set(row, hashesIn(node));
     // What no message can be made of is kept under its row until it is swept up.
     this.#entries.set(key ?? row, entry);
   }
@@ -190,20 +199,36 @@ export class Journalled {
     }
   }
 
+  /** The newest row of a stanza of which all was read. */
+  #readRow({ stanzas }: Entry): string | undefined {
+    const isRead = (hashes: readonly string[]): boolean =>
+      hashes.length > 0 && hashes.every((hash) => this.#read.has(hash));
+    return [...stanzas].findLast(([, hashes]) => isRead(hashes))?.[0];
+  }
+
   #readAt(hash: string): Uint8Array | undefined {
     const key = `${READ}${hash}`;
     const sealed = this.#read.has(hash) ? this.#journal.read(key) : undefined;
-    return sealed && this.#seal.open(Buffer.from(sealed).toString(), key);
+    return sealed && this.#opened(key, sealed);
   }
 
-  #openNode(row: string, sealed: Uint8Array): BinaryNode {
-    const bytes = this.#seal.open(Buffer.from(sealed).toString(), row);
-    return JSON.parse(bytes.toString("utf8"), BufferJSON.reviver) as BinaryNode; // as `keep` writes it
+  #openNode(row: string, sealed: Uint8Array): BinaryNode | undefined {
+    const bytes = this.#opened(row, sealed);
+    return bytes && (JSON.parse(bytes.toString("utf8"), BufferJSON.reviver) as BinaryNode); // as `keep` writes it
+  }
+
+  /** Undefined for what is damaged: one row must not hold up all that comes behind it. */
+  #opened(key: string, sealed: Uint8Array): Buffer | undefined {
+    try {
+      return this.#seal.open(Buffer.from(sealed).toString(), key);
+    } catch {
+      return undefined;
+    }
   }
 
   /** What was read of messages that are gone. */
   #dropStrays(): void {
-    const wanted = new Set(this.entries().flatMap(({ hashes }) => [...hashes]));
+    const wanted = new Set(this.entries().flatMap(hashesOf));
     const strays = [...this.#read].filter((hash) => !wanted.has(hash));
     if (strays.length === 0) return;
     this.#journal.write(Object.fromEntries(strays.map((hash) => [`${READ}${hash}`, undefined])));
@@ -234,6 +259,10 @@ function decoded(read: Uint8Array): proto.IMessage | undefined {
   } catch {
     return undefined;
   }
+}
+
+function hashesOf({ stanzas }: Entry): readonly string[] {
+  return [...stanzas.values()].flat();
 }
 
 function hashesIn(node: BinaryNode): readonly string[] {

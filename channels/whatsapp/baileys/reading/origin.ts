@@ -15,7 +15,7 @@ export type Origin = {
 
 export type OriginParts = {
   readonly me: Me;
-  readonly contacts: Pick<Contacts, "keyOf" | "keyNamed" | "formsOf" | "nameOf">;
+  readonly contacts: Pick<Contacts, "keyOf" | "formsOf" | "nameOf">;
   /** Of groups, as far as it is known. */
   readonly titleOf: (group: string) => string | undefined;
 };

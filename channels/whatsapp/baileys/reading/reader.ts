@@ -5,15 +5,16 @@ import type { WhatsAppSettings } from "../../settings.ts";
 import type { Contacts } from "../people/contacts.ts";
 import type { Groups } from "../people/groups.ts";
 import { isGroup, jidIn, plain } from "../people/jids.ts";
+import type { Content } from "./content.ts";
 import type { Known } from "./known.ts";
 import type { Account, Me } from "../line.ts";
 import { mediaRef } from "../media/media-ref.ts";
 import { membershipIn } from "./membership.ts";
-import { ownId } from "./message-id.ts";
+import { idIn, ownId } from "./message-id.ts";
 import { eventId, isMe, type Origin, originOf, refIn } from "./origin.ts";
 import type { Outbox } from "../sending/outbox.ts";
 import { pollKeyOf, voteIn } from "./polls.ts";
-import { type Reference, referencesIn, referenceTo } from "./references.ts";
+import { ofSender, type Reference, referencesIn, referenceTo } from "./references.ts";
 import { type Said, type SaidEvent, type SaidKey, saidKey, type SaidRow } from "./said.ts";
 import type { Seal } from "../keys/seal.ts";
 import { unwrap } from "./unwrap.ts";
@@ -53,31 +54,14 @@ export class Reader {
    * same batch are found as well. @throws GatewayError "store.unavailable".
    */
   async read(told: WAMessage, recipient: string | undefined, rows: Rows): Promise<Reading | undefined> {
-    const { account, groups, outbox } = this.#parts;
     const message = withUsableId(told);
-    const me = account.me();
-    const { id, remoteJid, fromMe } = message.key;
-    if (!me || !id) return undefined;
-    // What we sent comes back after each send and each reconnect; an answer to it would be answered again.
-    if (fromMe && (await outbox.find(id))) return undefined;
-    if (isGroup(remoteJid)) await groups.findTitle(plain(remoteJid));
-    const parts = { me, contacts: this.#parts.contacts, titleOf: (group: string) => groups.titleOf(group) };
-    const membership = membershipIn(message, parts);
-    if (membership) return { event: membership, again: false };
-    const origin = originOf(message, parts);
-    if (!origin) return undefined;
-    this.#meet(message, origin, me);
-    const before = await this.#told(origin, id, rows);
-    if (before) return { event: before, again: true };
-    const known = await this.#known(message, origin, rows, parts);
-    const event = this.#eventIn(message, origin, recipient === undefined ? known : { ...known, recipient });
-    if (!event) return undefined;
-    const creators = this.#addresses(origin);
-    const poll = pollKeyOf(message.message ?? {}, creators);
-    rows.set(saidKey(origin.place.chat, eventId(origin, id)), { event, ...(poll ? { poll } : {}) });
-    if (event.type === "reaction" && message.message)
-      rows.set(reactionKey(origin, reactedTo(message.message, origin, parts)), { event });
-    return { event, again: false };
+    try {
+      return await this.#read(message, recipient, rows);
+    } catch (thrown) {
+      if (isStores(thrown)) throw thrown;
+      this.#parts.log.error({ err: thrown }, "a message could not be read");
+      return await this.#read({ ...message, message: { conversation: UNREADABLE } }, recipient, rows);
+    }
   }
 
   /** What is told of one that nobody could read in time; undefined where it was told of meanwhile. */
@@ -89,6 +73,7 @@ export class Reader {
     if (!me || !id || message.key.fromMe || message.category === "peer") return undefined;
     const origin = originOf(message, { me, contacts, titleOf: (group) => groups.titleOf(group) });
     if (!origin || (await this.#told(origin, id, rows))) return undefined;
+    this.#meet(message, origin, me);
     const { place, from } = origin;
     const key = `${id}/unreadable`;
     const before = await this.#told(origin, key, rows);
@@ -109,10 +94,49 @@ export class Reader {
     return { event, again: false };
   }
 
+  async #read(message: WAMessage, recipient: string | undefined, rows: Rows): Promise<Reading | undefined> {
+    const { account, groups, outbox } = this.#parts;
+    const me = account.me();
+    const { id, remoteJid, fromMe } = message.key;
+    if (!me || !id) return undefined;
+    // What we sent comes back after each send and each reconnect; an answer to it would be answered again.
+    if (fromMe && (await outbox.find(id))) return undefined;
+    if (isGroup(remoteJid)) await groups.findTitle(plain(remoteJid));
+    const parts = { me, contacts: this.#parts.contacts, titleOf: (group: string) => groups.titleOf(group) };
+    const membership = membershipIn(message, parts);
+    if (membership) return { event: membership, again: false };
+    const origin = originOf(message, parts);
+    if (!origin) return undefined;
+    this.#meet(message, origin, me);
+    const before = await this.#told(origin, id, rows);
+    if (before) return { event: before, again: true };
+    const known = await this.#known(message, origin, rows, parts);
+    const event = toEvent(message, origin, recipient === undefined ? known : { ...known, recipient });
+    if (!event || !("place" in event)) return undefined;
+    const creators = this.#addresses(origin);
+    const poll = pollKeyOf(message.message ?? {}, creators);
+    rows.set(saidKey(origin.place.chat, eventId(origin, id)), { event, ...(poll ? { poll } : {}) });
+    if (event.type === "reaction" && message.message)
+      rows.set(reactionKey(origin, reactedTo(message.message, origin, parts)), { event });
+    if (event.type === "edited") await this.#rewrite(message, event.content, origin, rows);
+    return { event, again: false };
+  }
+
   #meet({ pushName, key }: WAMessage, { place, from, own }: Origin, me: Me): void {
     const { contacts } = this.#parts;
     if (pushName && !own) contacts.callThem(from.id, pushName);
     if (place.kind === "private" && !isMe(key.remoteJid, me)) contacts.hasChat(place.chat);
+  }
+
+  /** Who answers an edited message answers what it says now. */
+  async #rewrite(edit: WAMessage, content: Content, origin: Origin, rows: Rows): Promise<void> {
+    const id = idIn(unwrap(edit.message ?? {}).message.protocolMessage?.key?.id);
+    if (id === undefined) return;
+    const { place, from } = origin;
+    const of = ofSender(id, origin);
+    const row = (await this.#find(place.chat, [of], rows))(of);
+    if (row?.event.type !== "message" || row.event.from.id !== from.id) return;
+    rows.set(saidKey(place.chat, eventId(origin, id)), { ...row, event: { ...row.event, content } });
   }
 
   async #told(origin: Origin, id: string, rows: Rows): Promise<SaidEvent | undefined> {
@@ -181,19 +205,6 @@ export class Reader {
     return rows.get(key) ?? (await this.#parts.said.find([key])).get(key);
   }
 
-  /** What cannot even be read as a message is told of as such: it must not hold up what comes behind it. */
-  #eventIn(message: WAMessage, origin: Origin, known: Known): SaidEvent | undefined {
-    try {
-      const event = toEvent(message, origin, known);
-      return event && "place" in event ? event : undefined;
-    } catch (err) {
-      this.#parts.log.error({ err }, "a message could not be read");
-      return toEvent({ ...message, message: { conversation: UNREADABLE } }, origin, known) as
-        | SaidEvent
-        | undefined;
-    }
-  }
-
   #addresses({ from }: Origin): readonly string[] {
     return this.#parts.contacts.formsOf(from.id).map(jidIn);
   }
@@ -216,4 +227,10 @@ function reactedTo(
 /** Where the last reaction of somebody to a message stands. */
 function reactionKey({ place, from }: Origin, of: Reference | undefined): SaidKey {
   return saidKey(place.chat, `${of?.by ?? ""}/${of?.id ?? ""}/by/${from.id}`);
+}
+
+/** Errors of a database have a code; what breaks the reading itself must not hold up what comes behind it. */
+function isStores(thrown: unknown): boolean {
+  if (thrown instanceof TypeError || thrown instanceof RangeError) return false;
+  return thrown instanceof Error && "code" in thrown;
 }

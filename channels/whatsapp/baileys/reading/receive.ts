@@ -4,6 +4,7 @@ import {
   type BinaryNode,
   type SocketConfig,
   type WACallEvent,
+  type WAMessage,
 } from "@whiskeysockets/baileys";
 import type { ChannelHost, Journal } from "../../../../src/core/host.ts";
 import type { Timer } from "../../../../src/core/clock.ts";
@@ -16,7 +17,7 @@ import { Deliveries } from "./deliveries.ts";
 import type { Groups } from "../people/groups.ts";
 import { InOrder } from "./in-order.ts";
 import { type Entry, Journalled } from "./journalled.ts";
-import type { Account, Hearing, Line } from "../line.ts";
+import type { Account, Hearing, Line, Me } from "../line.ts";
 import type { Outbox } from "../sending/outbox.ts";
 import { rawOf } from "../life/raw-socket.ts";
 import { Reader } from "./reader.ts";
@@ -61,28 +62,35 @@ export class Receiver {
   readonly #journalled: Journalled;
   readonly #deliveries: Deliveries;
   readonly #seen: Seen;
+  readonly #taking: Taking;
   readonly #queue: InOrder<Item>;
   #line: Line | undefined;
+  /** Whose messages are read: also for those that are still to be stored when the account is not linked any more. */
+  #me: Me | undefined;
+  /** When the connection came to stand (epoch ms). */
+  #openedAt = 0;
   #loaded = false;
   #failing = false;
   #sweeping: Timer | undefined;
 
   constructor(parts: ReceiverParts) {
-    const { host, account, contacts, journal, seal } = parts;
+    const { host, contacts, journal, seal } = parts;
+    const account: Account = { line: () => parts.account.line(), me: () => this.#me };
     const { clock, state, log } = host;
     this.#parts = parts;
     this.#journalled = new Journalled({ journal, seal, clock, me: () => account.me() });
     this.#deliveries = new Deliveries({ contacts, clock });
     this.#seen = new Seen({ state, clock });
-    const taking = new Taking({
+    this.#taking = new Taking({
       ...parts,
+      account,
       journalled: this.#journalled,
-      reader: new Reader({ ...parts, log }),
+      reader: new Reader({ ...parts, account, log }),
       seen: this.#seen,
     });
     this.#queue = new InOrder({
       clock,
-      work: (items) => taking.take(items),
+      work: (items) => this.#taking.take(items),
       failed: (error, ms) => this.#failed(error, ms),
       recovered: () => this.#recovered(),
     });
@@ -92,6 +100,7 @@ export class Receiver {
   readonly hear: Hearing = (line) => {
     const { ev, ws } = line.socket;
     this.#line = line;
+    this.#me = this.#parts.account.me() ?? this.#me;
     this.#seen.reconnected();
     this.recover();
     const onStanza = (node: BinaryNode): void => this.#keep(node);
@@ -101,8 +110,11 @@ export class Receiver {
     const onReceipts = (receipts: BaileysEventMap["message-receipt.update"]): void =>
       this.#tell(this.#deliveries.ofReceipts(receipts));
     const onHistory = ({ messages }: BaileysEventMap["messaging-history.set"]): void =>
-      this.#queue.push({ kind: "history", messages });
+      inOrder(messages).forEach((message) => this.#queue.push({ kind: "history", message }));
     const onCalls = (calls: readonly WACallEvent[]): void => this.#hearCalls(calls, line);
+    const onState = ({ connection }: BaileysEventMap["connection.update"]): void => {
+      if (connection === "open") this.#openedAt = this.#parts.host.clock.now();
+    };
     // Before the library's own listener, which reads the message.
     ws.prependListener("CB:message", onStanza);
     ev.on("messages.upsert", onMessages);
@@ -110,6 +122,7 @@ export class Receiver {
     ev.on("message-receipt.update", onReceipts);
     ev.on("messaging-history.set", onHistory);
     ev.on("call", onCalls);
+    ev.on("connection.update", onState);
     return () => {
       ws.off("CB:message", onStanza);
       ev.off("messages.upsert", onMessages);
@@ -117,6 +130,7 @@ export class Receiver {
       ev.off("message-receipt.update", onReceipts);
       ev.off("messaging-history.set", onHistory);
       ev.off("call", onCalls);
+      ev.off("connection.update", onState);
     };
   };
 
@@ -124,9 +138,11 @@ export class Receiver {
   recover(): void {
     if (!this.#parts.account.me()) return;
     try {
-      if (!this.#loaded) this.#journalled.load();
+      if (!this.#loaded) this.#load();
+      if (!this.#loaded && this.#failing) this.#recovered();
       this.#loaded = true;
     } catch (thrown) {
+      this.#failing = true;
       this.#parts.host.failed(asError(thrown));
       return;
     }
@@ -136,9 +152,28 @@ export class Receiver {
     this.#watch();
   }
 
+  #load(): void {
+    const rows = this.#journalled.load();
+    if (rows > 0)
+      this.#parts.host.log.error(
+        { rows },
+        "what waits in the journal is damaged, or sealed with another stateKey than the one that is set; it is left there",
+      );
+  }
+
   /** Resolves when all that was handed over is committed. */
   settled(): Promise<void> {
     return this.#queue.settled();
+  }
+
+  /** Another account is linked: what can be stored of the former's is, the rest is dropped. */
+  async forget(): Promise<void> {
+    await this.settled();
+    this.#queue.drop();
+    this.#journalled.remove(this.#journalled.entries());
+    this.#taking.forget();
+    if (this.#failing) this.#recovered();
+    this.#me = undefined;
   }
 
   /** Resolves when nothing is under way any more; what could not be committed stays in the journal. */
@@ -179,7 +214,9 @@ export class Receiver {
         host.log.warn({ err }, "a call could not be refused");
       });
       const event = callEvent(call, contacts);
-      if (event) this.#queue.push({ kind: "events", events: [event] });
+      if (!event) continue;
+      contacts.hasChat(event.place.chat);
+      this.#queue.push({ kind: "events", events: [event] });
     }
   }
 
@@ -194,18 +231,22 @@ export class Receiver {
 
   /** Looks after what the library has not told of: held back in its buffers, lost in them, or never to be read. */
   #sweep(): void {
-    const now = this.#parts.host.clock.now();
+    const { host, account } = this.#parts;
+    const now = host.clock.now();
+    const isAway = account.line() === undefined;
     const gone: Entry[] = [];
     let tooMany = this.#journalled.size - MOST_WAITING;
     for (const entry of this.#journalled.entries()) {
       const age = now - entry.since;
       if (entry.done && age >= KEEP_FOUND_MS) gone.push(entry);
-      if (entry.done || entry.busy || (age < PATIENCE_MS && tooMany-- <= 0)) continue;
-      this.#push(
-        this.#journalled.isRead(entry)
-          ? { kind: "message", entry, live: true }
-          : { kind: "unreadable", entry },
-      );
+      if (entry.done || entry.busy) continue;
+      const isRead = this.#journalled.isRead(entry);
+      // It comes again by itself, but not while nobody is there for it.
+      const waits = isRead
+        ? age < PATIENCE_MS
+        : isAway || now - Math.max(entry.since, this.#openedAt) < PATIENCE_MS;
+      if (waits && tooMany-- <= 0) continue;
+      this.#push(isRead ? { kind: "message", entry, live: true } : { kind: "unreadable", entry });
     }
     if (gone.length > 0) this.#journalled.remove(gone);
   }
@@ -243,4 +284,8 @@ export class Receiver {
     this.#failing = false;
     this.#parts.host.recovered();
   }
+}
+
+function inOrder(messages: readonly WAMessage[]): readonly WAMessage[] {
+  return messages.toSorted((one, other) => Number(one.messageTimestamp) - Number(other.messageTimestamp));
 }

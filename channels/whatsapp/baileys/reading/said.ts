@@ -33,14 +33,15 @@ export class Said {
     this.#clock = parts.clock;
   }
 
-  /** @throws GatewayError "store.unavailable", or "data.unusable" where it was sealed with another key. */
+  /** Without those that are damaged, which must not hold up what is about them. @throws GatewayError "store.unavailable". */
   async find(keys: readonly SaidKey[]): Promise<ReadonlyMap<SaidKey, SaidRow>> {
     if (keys.length === 0) return new Map();
     const found = await this.#state.get(keys);
     return new Map(
       keys.flatMap((key) => {
         const sealed = found.get(key);
-        return sealed === undefined ? [] : [[key, this.#read(key, sealed)] as const];
+        const row = sealed === undefined ? undefined : this.#read(key, sealed);
+        return row ? [[key, row] as const] : [];
       }),
     );
   }
@@ -63,8 +64,12 @@ export class Said {
     );
   }
 
-  #read(key: SaidKey, sealed: string): SaidRow {
-    return JSON.parse(this.#seal.open(sealed, key).toString("utf8")) as SaidRow; // as `keep` writes it
+  #read(key: SaidKey, sealed: string): SaidRow | undefined {
+    try {
+      return JSON.parse(this.#seal.open(sealed, key).toString("utf8")) as SaidRow; // as `keep` writes it
+    } catch {
+      return undefined;
+    }
   }
 }
 

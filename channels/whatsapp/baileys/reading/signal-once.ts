@@ -1,3 +1,4 @@
+import { AsyncResource } from "node:async_hooks";
 import {
   DEFAULT_CONNECTION_CONFIG,
   type SignalKeyStoreWithTransaction,
@@ -31,8 +32,15 @@ export function readingOnce(journalled: Journalled, broken: (error: unknown) => 
         }
         return read;
       }, lane);
+    // The library encrypts within a transaction of the whole message. It would write, once that has gone out, sessions as they
+    // were when it began over what was read meanwhile; so each is a transaction of its own, which its person's others wait for.
+    const outside = new AsyncResource("encryption");
+    const apart = <T>(work: () => Promise<T>): Promise<T> => outside.runInAsyncScope(work);
     return {
       ...repository,
+      injectE2ESession: (given) => apart(() => repository.injectE2ESession(given)),
+      encryptMessage: (given) => apart(() => repository.encryptMessage(given)),
+      encryptGroupMessage: (given) => apart(() => repository.encryptGroupMessage(given)),
       decryptMessage: (given) => once(given.ciphertext, given.jid, () => repository.decryptMessage(given)),
       decryptGroupMessage: (given) =>
         once(given.msg, given.group, () => repository.decryptGroupMessage(given)),

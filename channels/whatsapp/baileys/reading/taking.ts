@@ -16,7 +16,7 @@ const MOST_NOTICES = 1_000;
 export type Item =
   | { readonly kind: "message"; readonly message?: WAMessage; readonly entry?: Entry; readonly live: boolean }
   | { readonly kind: "unreadable"; readonly entry: Entry }
-  | { readonly kind: "history"; readonly messages: readonly WAMessage[] }
+  | { readonly kind: "history"; readonly message: WAMessage }
   | { readonly kind: "events"; readonly events: readonly InboundEvent[] };
 
 /** What a batch comes to. */
@@ -66,13 +66,17 @@ export class Taking {
       host.log.warn({ missed: batch.missed }, `${batch.missed} missed: taken in from the phone's history`);
   }
 
+  forget(): void {
+    this.#noticed.clear();
+  }
+
   async #read(item: Item, batch: Batch): Promise<void> {
     switch (item.kind) {
       case "events":
         batch.events.push(...item.events);
         return;
       case "history":
-        return await this.#readHistory(item.messages, batch);
+        return await this.#readHistory(item.message, batch);
       case "message": {
         const { entry, live } = item;
         const message = item.message ?? (entry && this.#parts.journalled.message(entry));
@@ -114,19 +118,14 @@ export class Taking {
   }
 
   /** What came while nobody heard, and the server kept for somebody else: the phone alone knows of it. */
-  async #readHistory(messages: readonly WAMessage[], batch: Batch): Promise<void> {
-    const later = messages
-      .filter(({ key, message, messageTimestamp }) => {
-        const isTheirs = key.fromMe !== true && message != null;
-        return isTheirs && this.#parts.seen.isLater(Number(messageTimestamp ?? 0));
-      })
-      .toSorted((one, other) => Number(one.messageTimestamp) - Number(other.messageTimestamp));
-    for (const message of later) {
-      const reading = await this.#parts.reader.read(message, undefined, batch.rows);
-      if (!reading || reading.again) continue;
-      batch.events.push(reading.event);
-      batch.missed += 1;
-    }
+  async #readHistory(told: WAMessage, batch: Batch): Promise<void> {
+    const { key, message, messageTimestamp } = told;
+    if (key.fromMe === true || message == null) return;
+    if (!this.#parts.seen.isLater(Number(messageTimestamp ?? 0))) return;
+    const reading = await this.#parts.reader.read(told, undefined, batch.rows);
+    if (!reading || reading.again) return;
+    batch.events.push(reading.event);
+    batch.missed += 1;
   }
 
   #over(entry: Entry, live: boolean, batch: Batch): void {

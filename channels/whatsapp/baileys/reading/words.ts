@@ -108,6 +108,6 @@ export function isoOf(seconds: unknown): string {
   return new Date(Math.abs(ms) <= 8.64e15 ? ms : 0).toISOString(); // the span of a Date
 }
 
-function bracketed(words: string): string {
+export function bracketed(words: string): string {
   return `[${oneLine(words)}]`;
 }

@@ -1,9 +1,10 @@
 import type { proto } from "@whiskeysockets/baileys";
 import type { MediaItem, Piece, PlatformId } from "../../../../src/core/channel.ts";
 import { GatewayError, hasCode } from "../../../../src/core/errors.ts";
+import { formName } from "../../../../src/core/forms.ts";
 import { inAlbum } from "./compose.ts";
 import { albumContent, fileContent, type Sending, type SendParts } from "./contents.ts";
-import { formName, type Forms } from "./forms.ts";
+import type { Form, Forms } from "./forms.ts";
 import { post } from "./post.ts";
 
 /**
@@ -63,7 +64,7 @@ async function sendChild(
   const { piece, forms, to, signal } = sending;
   const { ids, outbox } = parts;
   const idIn = (inForm: Forms): string => ids.idOf(piece, { part, form: formName(inForm) });
-  const documents = new Set([...forms, "document"]);
+  const documents = new Set<Form>([...forms, "document"]);
   // An earlier attempt may have come to that.
   if ((await outbox.find(idIn(documents)))?.accepted)
     return { id: idIn(documents), asPlanned: forms.has("document") };

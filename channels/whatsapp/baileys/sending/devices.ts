@@ -1,3 +1,4 @@
+import { isHostedLidUser, isHostedPnUser, type WASocket } from "@whiskeysockets/baileys";
 import { GatewayError } from "../../../../src/core/errors.ts";
 import type { Destination } from "./destination.ts";
 import { plain } from "../people/jids.ts";
@@ -13,15 +14,43 @@ export async function readyDevices(to: Destination, { socket }: Line, fresh: boo
   const people = to.group ? to.group.participants.map(({ id }) => id) : [to.me, to.jid];
   try {
     const devices = await socket.getUSyncDevices([...new Set(people)], !fresh, false);
-    const reached = new Set(devices.map(({ jid }) => plain(jid)));
+    const jids = devices.map(({ jid }) => jid);
+    const reached = new Set(jids.map(plain));
     const isKnown = to.group ? reached.size > 0 : reached.has(to.jid);
     if (!isKnown)
       throw new GatewayError("send.not_written", "WhatsApp did not say which devices the recipient has");
-    // In a group most have their keys already; Baileys asks for the others'.
-    if (!to.group) await socket.assertSessions(devices.map(({ jid }) => jid));
+    await readyKeys(to.group ? await withoutGroupKey(to.jid, jids, socket) : jids, socket);
   } catch (thrown) {
     throw thrown instanceof GatewayError ? thrown : failedQuery(thrown);
   }
+}
+
+/** Members that were not given the group's key yet, which each is given over a session of its own; not Meta's own servers. */
+async function withoutGroupKey(
+  group: string,
+  jids: readonly string[],
+  { authState }: WASocket,
+): Promise<readonly string[]> {
+  const { [group]: given = {} } = await authState.keys.get("sender-key-memory", [group]);
+  return jids.filter((jid) => !given[jid] && !isHostedLidUser(jid) && !isHostedPnUser(jid));
+}
+
+/** Who gave no keys when they were asked for: some never do, and are not waited for again. */
+const keyless = new WeakMap<WASocket, Set<string>>();
+
+async function readyKeys(jids: readonly string[], socket: WASocket): Promise<void> {
+  if (jids.length === 0) return;
+  await socket.assertSessions([...jids]);
+  const known = keyless.get(socket) ?? new Set<string>();
+  keyless.set(socket, known);
+  let isNew = false;
+  for (const jid of jids) {
+    if (known.has(jid) || (await socket.signalRepository.validateSession(jid)).exists) continue;
+    known.add(jid);
+    isNew = true;
+  }
+  if (isNew)
+    throw new GatewayError("send.not_written", "WhatsApp did not give the keys of the recipient's devices");
 }
 
 /** Baileys throws what WhatsApp answers as an error whose `data` is WhatsApp's code. */

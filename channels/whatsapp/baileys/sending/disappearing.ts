@@ -54,6 +54,10 @@ export class Disappearing {
     return seconds === 0 ? undefined : seconds;
   }
 
+  forget(): void {
+    this.#seconds.clear();
+  }
+
   #is(jid: string, seconds: number): void {
     const chat = this.#chatOf(jid);
     if (chat === undefined || this.#seconds.get(chat) === seconds) return;

@@ -1,10 +1,11 @@
 import type { proto } from "@whiskeysockets/baileys";
 import type { PlatformId } from "../../../../src/core/channel.ts";
 import { GatewayError } from "../../../../src/core/errors.ts";
+import { formName, stepDown } from "../../../../src/core/forms.ts";
 import type { Rendered } from "../../../../src/core/tree.ts";
 import { editOf, textIn } from "./compose.ts";
 import { type Sending, type SendParts, textContent } from "./contents.ts";
-import { type Forms, formName, stepDown } from "./forms.ts";
+import type { Forms } from "./forms.ts";
 import { post } from "./post.ts";
 
 /** Clients pass over later edits without a word. */

@@ -68,9 +68,7 @@ export class Pace {
 
   /** The line is there again: what has waited must not come all at once. */
   reconnected(): void {
-    const now = this.#now();
-    for (const lane of this.#chats.values()) lane.turn = undefined;
-    this.#fullAt = Math.max(this.#fullAt, now + (this.#burst - 1) * this.#everyMs);
+    this.#oneByOneFrom(this.#now());
   }
 
   /** WhatsApp has refused a message as too many. How long nothing goes, in ms. */
@@ -80,6 +78,8 @@ export class Pace {
     if (this.#blockedUntil <= now) {
       this.#blockedUntil = now + Math.ceil(this.#withJitter(this.#blockMs));
       this.#blockMs = Math.min(this.#blockMs * 2, LONGEST_BLOCK_MS);
+      // Where a burst was too many, the next one would be as well.
+      this.#oneByOneFrom(this.#blockedUntil);
     }
     return this.#blockedUntil - now;
   }
@@ -99,6 +99,12 @@ export class Pace {
     }
     this.#latest = now;
     return now;
+  }
+
+  /** There is no room for a burst then. */
+  #oneByOneFrom(at: number): void {
+    for (const lane of this.#chats.values()) lane.turn = undefined;
+    this.#fullAt = Math.max(this.#fullAt, at + (this.#burst - 1) * this.#everyMs);
   }
 
   #book(now: number): number {

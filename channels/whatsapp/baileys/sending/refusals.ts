@@ -1,5 +1,6 @@
 import { GatewayError } from "../../../../src/core/errors.ts";
-import { type Form, type Forms, stepDown } from "./forms.ts";
+import { stepDown } from "../../../../src/core/forms.ts";
+import type { Form, Forms } from "./forms.ts";
 
 /** What may help against a refusal, once for each message: the devices, the group or the address were out of date. */
 export type Remedy = "devices" | "group" | "address";

@@ -89,6 +89,11 @@ export class Restrictions {
     });
   }
 
+  forget(): void {
+    for (const kind of ["lock", "quota"] as const) this.#until[kind] = 0;
+    this.#alone.clear();
+  }
+
   /** Somebody has written in that chat. */
   heard(chat: string): void {
     if (this.#alone.delete(chat)) this.#store({ [ALONE + chat]: undefined });
@@ -120,7 +125,7 @@ export class Restrictions {
   }
 }
 
-const ALONE = "alone/";
+const ALONE = "restricted/alone/";
 /** What a process remembers of the one before. */
 const MOST_ALONE = 1_000;
 

@@ -1,10 +1,11 @@
 import type { Attempt, MediaItem, Piece, PlatformId } from "../../../../src/core/channel.ts";
+import { formName, formsOf } from "../../../../src/core/forms.ts";
 import type { Rendered } from "../../../../src/core/tree.ts";
 import { sendAlbum } from "./album.ts";
 import { fileContent, type Sending, type SendParts, textContent } from "./contents.ts";
 import { destinationOf } from "./destination.ts";
 import { sendEdit } from "./edit.ts";
-import { formName, formsOf } from "./forms.ts";
+import type { Form } from "./forms.ts";
 import { post } from "./post.ts";
 
 /** @throws GatewayError "send.*" where the outcome is known; an Error without a code where it is not. */
@@ -16,7 +17,7 @@ export async function send(
 ): Promise<readonly PlatformId[]> {
   const { body } = piece;
   const to = await destinationOf(piece.to.chat, parts);
-  const sending = { piece, forms: formsOf(attempt), to, signal };
+  const sending = { piece, forms: formsOf<Form>(attempt), to, signal };
   switch (body.kind) {
     case "text":
       return [await sendText(body.rendered, sending, parts)];

@@ -39,8 +39,8 @@ type SenderParts = {
   readonly random: () => number;
 };
 
-/** How long what is on its way may take when the connection is closed. */
-const CLOSING_MS = 5_000;
+/** How long what is on its way may take when the connection is closed, which has 5 s for all of it. */
+const CLOSING_MS = 2_000;
 
 /** All that goes out over an account: messages, signs of life, receipts. */
 export class Sender {
@@ -102,6 +102,12 @@ export class Sender {
       ev.off("messages.upsert", onMessages);
     };
   };
+
+  /** Another account is linked: what holds for the former's chats is not its own. */
+  forget(): void {
+    this.#disappearing.forget();
+    this.#send.restrictions.forget();
+  }
 
   /** As `Channel.send`: what was accepted is not written again, and what goes again has the id of before. */
   async send(piece: Piece, attempt: Attempt, signal: AbortSignal): Promise<readonly PlatformId[]> {
@@ -171,7 +177,7 @@ export class Sender {
     const letter = {
       id: this.#send.ids.revokeOf(id),
       to,
-      forms: new Set<string>(),
+      forms: new Set<never>(),
       make,
       attributes: { edit: "7" },
     };

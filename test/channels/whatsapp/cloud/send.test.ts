@@ -118,6 +118,14 @@ describe("a text", () => {
     expect(at.graph.taken[0]?.body).toMatchObject({ text: { body: "Which?\n\n1. One\n2. Two" } });
   });
 
+  it("goes without choices that were refused and leave it no room", async () => {
+    const at = await setUp();
+    const text = "?".repeat(3_800);
+    const choices = Array.from({ length: 10 }, (_, n) => choice(`${n} ${"long ".repeat(12)}`, n));
+    await at.send({ ...words(text), choices }, { form: "bare" });
+    expect(at.graph.taken[0]?.body).toMatchObject({ text: { body: text } });
+  });
+
   it("is sent without what it answers where that is gone", async () => {
     const at = await setUp();
     const answer = { replyTo: "wamid.gone" };

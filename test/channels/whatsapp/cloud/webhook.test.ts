@@ -2,7 +2,7 @@ import { request as httpRequest } from "node:http";
 import { afterEach, describe, expect, it } from "vitest";
 import { GatewayError } from "../../../../src/core/errors.ts";
 import { manualClock, settle } from "../../../support/clock.ts";
-import { type Cloud, type CloudOptions, openNumber, until } from "./set-up.ts";
+import { type Cloud, type CloudOptions, MIRA, openNumber, until } from "./set-up.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -15,12 +15,14 @@ async function setUp(options: CloudOptions = {}): Promise<Cloud> {
   return at;
 }
 
-/** A message that Meta would post, and its signature. */
+const MESSAGE = { from: MIRA, id: "wamid.1", timestamp: "1", type: "text", text: { body: "Hi" } };
+
+/** A payload that Meta would post. */
 function message({ graph }: Cloud, more: Readonly<Record<string, unknown>> = {}): string {
   return graph.hook.bodyOf([
     {
       metadata: { phone_number_id: graph.phoneNumberId },
-      messages: [{ from: "15550100001", id: "wamid.1", timestamp: "1", type: "text", text: { body: "Hi" } }],
+      messages: [MESSAGE],
       ...more,
     },
   ]);
@@ -87,6 +89,31 @@ describe("what knocks at the webhook", () => {
     ];
     for (const body of bodies) expect(await post(at, body)).toBe(200);
     expect([at.host.accepts(), at.host.logged]).toEqual([0, []]);
+  });
+
+  it.each([
+    ["contacts that are none", { contacts: "none" }],
+    ["a contact that is nothing", { contacts: [null, { wa_id: "15550100001", profile: { name: 5 } }] }],
+    ["a trouble without words", { errors: [null, { code: "?", title: 5 }] }],
+    ["a message without an id that is one", { messages: [{ id: 5, from: "15550100001" }, MESSAGE] }],
+    [
+      "a status of no known name",
+      { statuses: [{ id: "wamid.2", status: "constructor", recipient_id: MIRA }] },
+    ],
+    [
+      "a failure without words",
+      {
+        statuses: [{ id: "wamid.2", status: "failed", recipient_id: MIRA, errors: [{ code: 5, title: 5 }] }],
+      },
+    ],
+  ])("is taken in beside %s", async (_what, more) => {
+    const at = await setUp();
+    expect(await post(at, message(at, more))).toBe(200);
+    const said = at.host.accepted.filter(({ type }) => type === "message");
+    expect(said).toMatchObject([{ id: "wamid.1", content: [{ text: "Hi" }] }]);
+    for (const event of at.host.accepted)
+      if (event.type === "delivery")
+        expect(event).toMatchObject({ status: "refused", why: "Meta says: no reason (5)" });
   });
 
   it("needs no password and no known host name, which is not so of what stands beside it", async () => {

@@ -1,0 +1,20 @@
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { CRASH_POINTS, CrashRun } from "../support/whatsapp/crash-run.ts";
+
+const SIZE = process.env["PERCH_LONG"]
+  ? { people: 20, groups: 3, messages: 500, kills: 6 }
+  : { people: 3, groups: 1, messages: 4, kills: 1 };
+
+let run: CrashRun;
+beforeAll(async () => {
+  run = await CrashRun.start(SIZE);
+}, 60_000);
+afterAll(() => run.close());
+
+describe(`kill -9 over WhatsApp, ${SIZE.messages} messages from ${SIZE.people} people and ${SIZE.groups} groups`, () => {
+  it.each(CRASH_POINTS)("“%s”: nothing is lost, nothing is answered twice, order is kept", async (point) => {
+    const counts = await run.at(point);
+    if (process.env["PERCH_COUNTS"]) console.log(JSON.stringify({ point, ...counts }));
+    expect(counts).toMatchObject({ kills: SIZE.kills, lost: [], twice: [], strays: [], disordered: [] });
+  });
+});
