@@ -20,8 +20,8 @@ type Loader = (choice: ModelChoice, blobs: Blobs) => Promise<BaseChatModel>;
 
 const PROVIDERS: Readonly<Record<string, Loader>> = {
   async openai(choice) {
-    const { ChatOpenAI } = await import("@langchain/openai");
-    const model = new ChatOpenAI({
+    const { ChatOpenAI, ChatOpenAICompletions, ChatOpenAIResponses } = await import("@langchain/openai");
+    const fields = {
       model: choice.name,
       // Local servers want no key, but the client wants one.
       apiKey: choice.apiKey ?? (choice.baseUrl === undefined ? needKey(choice) : "none"),
@@ -31,8 +31,12 @@ const PROVIDERS: Readonly<Record<string, Loader>> = {
       ...(choice.baseUrl === undefined
         ? {}
         : { configuration: { baseURL: choice.baseUrl }, useResponsesApi: false }),
+    };
+    return new ChatOpenAI({
+      ...fields,
+      completions: withOwnSignal(new ChatOpenAICompletions(fields)),
+      responses: withOwnSignal(new ChatOpenAIResponses(fields)),
     });
-    return withOwnSignal(model);
   },
 
   async anthropic(choice) {

@@ -5,7 +5,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
  * what it is given, an `AbortSignal.any` of LangChain's, and those Node 20 keeps for as long as there is one: two kilobytes
  * a call.
  */
-export function withOwnSignal(model: BaseChatModel): BaseChatModel {
+export function withOwnSignal<Model extends BaseChatModel>(model: Model): Model {
   /* oxlint-disable no-underscore-dangle -- LangChain's own words for what a model must do */
   const generate = model._generate.bind(model);
   const stream = model._streamResponseChunks.bind(model);

@@ -127,8 +127,8 @@ export async function startWorld(clock: Clock = scaledClock(RATE, Date.now())): 
     programs,
     limits,
     runner: (database, blobs) => {
-      const saver = async ({ limits }: AgentDefinition) =>
-        new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: limits.mediaTurns });
+      const saver = async ({ limits: { mediaTurns } }: AgentDefinition) =>
+        new ThreadSaver({ store: threadStore(database), blobs, mediaTurns });
       const runner = createAgentRunner({ blobs, saver });
       agents = {
         ...runner,

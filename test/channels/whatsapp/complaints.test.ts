@@ -119,6 +119,7 @@ describe("what is sent", () => {
     const mira = await at.person();
     await mira.say(at.linked.device, "say nothing");
     await at.shown(mira, "I have nothing to say to that.");
+    expect(at.textsOn(mira)).toHaveLength(1);
   });
 });
 

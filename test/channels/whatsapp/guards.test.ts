@@ -48,8 +48,8 @@ it("reaches WhatsApp where the library does, unless a test's server on this mach
   expect(addressOf({ testServer: { url: "ws://127.0.0.1:9/ws", ca: "" } })).toBe("ws://127.0.0.1:9/ws");
 });
 
-// Complaint 67: floods of "Bad MAC" filled the heap and the log.
-it("writes a few lines of a flood, how much there was, and nothing of what the library logs beside it", () => {
+// Floods of "Bad MAC" filled the heap and the log.
+it("complaint 67: writes a few lines of a flood, how much there was, and nothing of what the library logs beside it", () => {
   const lines: LoggedLine[] = [];
   const clock = manualClock();
   const log = libraryLog(memoryLog(lines), clock);

@@ -141,8 +141,8 @@ it("fails with what WhatsApp says when it refuses the version, and links nothing
   await unpaired;
 });
 
-// Complaint 65: the credentials were not written before the restart, and the 401 that followed wiped them.
-it("has its keys on the disk before it logs in, and keeps them when the first login is refused", async () => {
+// The credentials were not written before the restart, and the 401 that followed wiped them.
+it("complaint 65: has its keys on the disk before it logs in, and keeps them when the first login is refused", async () => {
   const { life, wa, owner, host, clock, nextStands } = await setUp();
   let stored: number | undefined;
   wa.faults.logins.add(

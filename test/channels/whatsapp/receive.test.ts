@@ -65,8 +65,7 @@ it("takes live messages in that are marked as kept back", async () => {
   expect(texts(await test.events())).toEqual(["hello"]);
 });
 
-// Complaint 61
-it("drops what it has sent itself, also after a restart", async () => {
+it("complaint 61: drops what it has sent itself, also after a restart", async () => {
   const test = await setUp({ settings: { selfChat: true } });
   const message = { conversation: "an answer" };
   await test.outbox.keep("3EB0AAAAAAAAAAAAAAAAAA", {
@@ -85,8 +84,7 @@ it("drops what it has sent itself, also after a restart", async () => {
   expect(await again.events()).toEqual([]);
 });
 
-// Complaint 61
-it("leaves alone what the owner asks of Meta's assistant under their own address", async () => {
+it("complaint 61: leaves alone what the owner asks of Meta's assistant under their own address", async () => {
   const test = await setUp({ settings: { selfChat: true } });
   test.stanza(ownStanza("A1", "867051314767696@bot"));
   test.emit("messages.upsert", own("A1", ME.lid, "imagine a cat"));
@@ -175,8 +173,7 @@ it("quotes an edited message as it reads now, and only its author's edits count"
   expect((await test.events()).at(-1)).toMatchObject({ quote: { text: "I will pay 1000", ref: "A1" } });
 });
 
-// Complaint 35
-it("fetches an old picture that is quoted", async () => {
+it("complaint 35: fetches an old picture that is quoted", async () => {
   const test = await setUp();
   const imageMessage = {
     mimetype: "image/jpeg",
@@ -310,8 +307,7 @@ it("tells each step of a delivery once, also where it is told with the message a
   ]);
 });
 
-// Complaint 11
-it("takes in what was missed from the phone's history, with its date, and says how much", async () => {
+it("complaint 11: takes in what was missed from the phone's history, with its date, and says how much", async () => {
   const test = await setUp();
   const history = (times: readonly number[], before = "H") =>
     test.emit("messaging-history.set", {

@@ -200,7 +200,8 @@ export class CrashRun {
     for (const [at, tokens] of said.entries()) {
       const { viewer } = this.#conversations[at] ?? { viewer: undefined };
       const answers = (viewer?.inbox ?? []).map(({ id, message }) => ({ id, of: tokensIn(message) }));
-      strays.push(...answers.filter(({ of }) => of.length === 0).map(({ id }) => id));
+      const others = (viewer?.inbox ?? []).filter(({ message }) => tokensIn(message).length === 0);
+      strays.push(...others.map(({ message }) => JSON.stringify(message)));
       for (const token of tokens) {
         const ids = answers.filter(({ of }) => of.includes(token)).map(({ id }) => id);
         if (ids.length === 0) lost.push(token);

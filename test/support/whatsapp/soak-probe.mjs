@@ -1,7 +1,5 @@
 // Loaded before Perch in a soak test, with --expose-gc: at each SIGUSR2 it prints what the process holds, as one line of JSON.
 import { EventEmitter } from "node:events";
-import { queryObjects } from "node:v8";
-import { WebSocket } from "ws";
 
 /** The library's own emitters, of the connection that was heard of last. */
 const heard = new Map();
@@ -27,13 +25,12 @@ process.on("SIGUSR2", () => {
   setImmediate(() => {
     globalThis.gc();
     const { rss, heapUsed, external } = process.memoryUsage();
+    const { user, system } = process.cpuUsage();
     const held = {
       rss,
       heapUsed,
       external,
-      webSockets: queryObjects(WebSocket, { format: "count" }),
-      emitters: queryObjects(EventEmitter, { format: "count" }),
-      signals: queryObjects(AbortSignal, { format: "count" }),
+      cpuMs: Math.round((user + system) / 1_000),
       listeners: {
         process: listenersOf(process),
         socket: listenersOf(heard.get("frame")?.deref()),

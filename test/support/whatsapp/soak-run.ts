@@ -11,10 +11,8 @@ export type Held = {
   readonly rss: number;
   readonly heapUsed: number;
   readonly external: number;
-  /** Objects in the heap. */
-  readonly webSockets: number;
-  readonly emitters: number;
-  readonly signals: number;
+  /** That the process has used so far. */
+  readonly cpuMs: number;
   /** On the process, on the library's socket and on its events. */
   readonly listeners: { readonly process: number; readonly socket: number; readonly events: number };
   /** What keeps the process up, by Node's name for it. */

@@ -34,6 +34,8 @@ export type Entry = {
   readonly viewOnce: boolean;
   /** It was found when the process began: the server may not know that it came, and hand it over again. */
   readonly found: boolean;
+  /** When the library could not read it, epoch ms: senders are asked again since then. */
+  failedAt?: number;
   /** Somebody is busy with it. */
   busy: boolean;
   /** What it says is committed. */

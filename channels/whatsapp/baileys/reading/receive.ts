@@ -41,6 +41,8 @@ export type ReceiverParts = {
 
 /** Senders are asked again by the library for what could not be read, and the phone is: so long is that waited for. */
 const PATIENCE_MS = 60_000;
+/** How long the library may be busy with what came before. */
+const BACKLOG_MS = 600_000;
 const SWEEP_MS = 15_000;
 /** How long what was found at the start stays readable: the server hands over again what it was not told of. */
 const KEEP_FOUND_MS = 600_000;
@@ -68,6 +70,8 @@ export class Receiver {
   /** Whose messages are read: also for those that are still to be stored when the account is not linked any more. */
   #me: Me | undefined;
   /** When the connection came to stand (epoch ms). */
+  /** When the library last told of a message, epoch ms. */
+  #movedAt = 0;
   #openedAt = 0;
   #loaded = false;
   #failing = false;
@@ -195,12 +199,16 @@ export class Receiver {
 
   #hearMessages({ messages }: BaileysEventMap["messages.upsert"]): void {
     this.#tell(this.#deliveries.ofMessages(messages));
+    this.#movedAt = this.#parts.host.clock.now();
     for (const message of messages) {
       const entry = this.#journalled.find(message.key);
       // What was never on the line is what we have sent on it ourselves.
       if (message.key.fromMe && !entry) continue;
       // It may be filled yet, under the same id.
-      if (message.messageStubType === proto.WebMessageInfo.StubType.CIPHERTEXT) continue;
+      if (message.messageStubType === proto.WebMessageInfo.StubType.CIPHERTEXT) {
+        if (entry) entry.failedAt ??= this.#movedAt;
+        continue;
+      }
       const held = !entry || this.#queue.length < MOST_HELD || !this.#journalled.isRead(entry);
       this.#push({ kind: "message", live: true, ...(held ? { message } : {}), ...(entry ? { entry } : {}) });
     }
@@ -241,14 +249,17 @@ export class Receiver {
       if (entry.done && age >= KEEP_FOUND_MS) gone.push(entry);
       if (entry.done || entry.busy) continue;
       const isRead = this.#journalled.isRead(entry);
-      // It comes again by itself, but not while nobody is there for it.
-      const waits = isRead
-        ? age < PATIENCE_MS
-        : isAway || now - Math.max(entry.since, this.#openedAt) < PATIENCE_MS;
+      const waits = isRead ? age < PATIENCE_MS : isAway || this.#mayBeRead(entry, now);
       if (waits && tooMany-- <= 0) continue;
       this.#push(isRead ? { kind: "message", entry, live: true } : { kind: "unreadable", entry });
     }
     if (gone.length > 0) this.#journalled.remove(gone);
+  }
+
+  /** It comes again by itself, but not while nobody is there for it, nor before the library has come to it. */
+  #mayBeRead({ since, failedAt }: Entry, now: number): boolean {
+    const from = failedAt ?? Math.max(since, Math.min(this.#movedAt, since + BACKLOG_MS));
+    return now - Math.max(from, this.#openedAt) < PATIENCE_MS;
   }
 
   #watch(): void {
