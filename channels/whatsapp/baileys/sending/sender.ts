@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import type { ConnectionState, proto, WAMessage, WAMessageKey } from "@whiskeysockets/baileys";
 import type { Attempt, MediaItem, Piece, PlatformId, Progress } from "../../../../src/core/channel.ts";
 import type { ChannelHost } from "../../../../src/core/host.ts";
@@ -55,6 +56,8 @@ export class Sender {
   private constructor(parts: SenderParts, ids: MessageIds, restrictions: Restrictions) {
     const { host, account, settings, contacts } = parts;
     const { clock } = host;
+    // As many sends listen as chats are answered at once; Node would warn of a leak at eleven.
+    setMaxListeners(0, this.#closing.signal);
     this.#parts = parts;
     this.#held = new Held(clock);
     this.#presence = new Presence(() => account.line(), clock);
