@@ -1,9 +1,12 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { CRASH_POINTS, CrashRun } from "../support/whatsapp/crash-run.ts";
+import { CRASH_POINTS, type CrashPoint, CrashRun } from "../support/whatsapp/crash-run.ts";
 
 const SIZE = process.env["PERCH_LONG"]
   ? { people: 20, groups: 3, messages: 500, kills: 6 }
   : { people: 3, groups: 1, messages: 4, kills: 1 };
+
+/** Where a message has been written that is not known as taken: it goes once more, under the id of before. */
+const GOES_AGAIN: ReadonlySet<CrashPoint> = new Set(["sent", "taken", "acknowledged"]);
 
 let run: CrashRun;
 beforeAll(async () => {
@@ -16,5 +19,6 @@ describe(`kill -9 over WhatsApp, ${SIZE.messages} messages from ${SIZE.people} p
     const counts = await run.at(point);
     if (process.env["PERCH_COUNTS"]) console.log(JSON.stringify({ point, ...counts }));
     expect(counts).toMatchObject({ kills: SIZE.kills, lost: [], twice: [], strays: [], disordered: [] });
+    if (GOES_AGAIN.has(point)) expect(counts.resent).toBeGreaterThan(0);
   });
 });

@@ -6,7 +6,7 @@ import type { PairingStep } from "../../src/core/channel.ts";
 import type { Person } from "../support/whatsapp/person.ts";
 import { accountKeys } from "../support/whatsapp/account-keys.ts";
 import { scanFor } from "../support/whatsapp/secret-scan.ts";
-import { type WhatsAppWorld, whatsappWorld } from "../support/whatsapp-perch.ts";
+import { phoneOf, type WhatsAppWorld, whatsappWorld } from "../support/whatsapp-perch.ts";
 
 const PHOTO = join(import.meta.dirname, "../fixtures/media/photo.jpg");
 const STATE_KEY = "a key for this test, of 32 characters";
@@ -87,7 +87,7 @@ it("nothing that Perch prints or logs holds a key, a QR code, a number or a word
   });
 
   const first = await at.start(env);
-  const device = await at.link(first, shown.see);
+  const device = await at.link(first, { heard: shown.see });
   await noteKeys();
   await answered(bob, () => bob.say(device, "marmalade one"));
   model.reply("![marmalade in a jar](chart.jpg)");
@@ -123,6 +123,7 @@ it("nothing that Perch prints or logs holds a key, a QR code, a number or a word
   const everything = [first.output(), await at.perch("why"), await at.perch("queue")];
   wa.unlink(device);
   await second.said(/"the connection is not linked/);
+  await at.link(second, { phone: phoneOf(owner), heard: shown.see });
   await scanFolder();
   expect(await second.stop()).toBe(0);
   everything.push(second.output());

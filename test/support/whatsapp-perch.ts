@@ -29,9 +29,16 @@ export type WhatsAppWorld = {
   spawn(env?: Readonly<Record<string, string>>): Running;
   /** Runs one command of Perch beside it; gives what it printed. */
   perch(...words: readonly string[]): Promise<string>;
-  /** Links the account as somebody does who opens its page and scans; `heard` is told each step. */
-  link(perch: Running, heard?: (step: PairingStep) => void): Promise<LinkedDevice>;
+  /** Links the account as somebody does who opens its page: scans, or types the code that is shown for the number. */
+  link(perch: Running, how?: LinkOptions): Promise<LinkedDevice>;
   close(): Promise<void>;
+};
+
+type LinkOptions = {
+  /** Begins with "+"; without it a QR code is shown. */
+  readonly phone?: string;
+  /** Is told each step. */
+  readonly heard?: (step: PairingStep) => void;
 };
 
 export type WhatsAppWorldOptions = {
@@ -59,9 +66,9 @@ const IN_GROUP = 3;
 
 export async function whatsappWorld(options: WhatsAppWorldOptions): Promise<WhatsAppWorld> {
   guardConsole(); // the library's Signal prints keys, at the phones' end as at Perch's
-  const origin = Date.now();
+  const begun = Date.now();
   const rate = options.rate ?? RATE;
-  const clock = scaledClock(rate, origin);
+  const clock = scaledClock(rate, begun);
   const wa = await startWhatsApp();
   const model = await startOpenAi({ clock, ...(options.says ? { otherwise: options.says } : {}) });
   const add = (number: number): Promise<Person> =>
@@ -106,7 +113,7 @@ export async function whatsappWorld(options: WhatsAppWorldOptions): Promise<What
   for (const [name, bytes] of Object.entries(options.assets ?? {}))
     await folder.write(`config/agents/assets/${name}`, bytes);
   const running = new Set<Running>();
-  const environment = { KEY: "none", PERCH_CLOCK: `${rate}@${origin}`, WA_TEST_ROOT: wa.rootKeyHex };
+  const environment = { KEY: "none", PERCH_CLOCK: `${rate}@${begun}`, WA_TEST_ROOT: wa.rootKeyHex };
 
   const spawn = (env: Readonly<Record<string, string>> = {}): Running => {
     const preloads = [TRUST, ...(options.preload ?? [])];
@@ -143,15 +150,16 @@ export async function whatsappWorld(options: WhatsAppWorldOptions): Promise<What
       await ended;
       return output();
     },
-    async link(perch, heard = () => {}) {
+    async link(perch, { phone, heard = () => {} } = {}) {
       const [origin = ""] = await perch.said(/http:\/\/[\w.:[\]]+/);
       let device: LinkedDevice | undefined;
-      for await (const step of pairing(origin)) {
+      for await (const step of pairing(origin, phone)) {
         heard(step);
         if (step.kind === "qr") device = await wa.scan(owner, step.text);
+        if (step.kind === "code") device = await wa.typeCode(step.code);
         if (step.kind === "failed") throw new Error(step.why);
       }
-      if (!device) throw new Error("no QR code was shown");
+      if (!device) throw new Error("no code was shown");
       return device;
     },
     async close() {
@@ -168,11 +176,11 @@ export function phoneOf({ phone }: Person): string {
   return `+${phone.split("@")[0]}`;
 }
 
-async function* pairing(origin: string): AsyncGenerator<PairingStep> {
+async function* pairing(origin: string, phone: string | undefined): AsyncGenerator<PairingStep> {
   const answer = await fetch(`${origin}/connections`, {
     method: "POST",
     headers: { "content-type": "application/json" },
-    body: JSON.stringify({ connection: "wa" }),
+    body: JSON.stringify({ connection: "wa", phone }),
   });
   if (!answer.ok || !answer.body) throw new Error(`Perch does not link: ${await answer.text()}`);
   let rest = "";

@@ -1,14 +1,16 @@
 import { Console } from "node:console";
+import { EventEmitter } from "node:events";
 import { Writable } from "node:stream";
 import { runInThisContext } from "node:vm";
 import { expect, it } from "vitest";
-import type { WASocket } from "@whiskeysockets/baileys";
+import type { BinaryNode, WASocket } from "@whiskeysockets/baileys";
 import { addressOf } from "../../../channels/whatsapp/baileys/life/address-guard.ts";
 import { Cache } from "../../../channels/whatsapp/baileys/life/cache.ts";
 import { guardConsole } from "../../../channels/whatsapp/baileys/life/console-guard.ts";
 import { flushing } from "../../../channels/whatsapp/baileys/life/flush.ts";
 import { libraryLog } from "../../../channels/whatsapp/baileys/life/library-log.ts";
 import { socketConfig, newCaches } from "../../../channels/whatsapp/baileys/life/socket-config.ts";
+import { watchdog } from "../../../channels/whatsapp/baileys/life/watchdog.ts";
 import { waysFor } from "../../../channels/whatsapp/baileys/life/ways.ts";
 import { settings } from "../../../channels/whatsapp/settings.ts";
 import { type LoggedLine, memoryLog } from "../../support/channel-host.ts";
@@ -142,4 +144,22 @@ it("sets a socket up so that it rings on, loads no history and looks at no links
   // Without it the first ids of contacts never come, nor the tokens that keep sends from being refused.
   expect(config.shouldSyncHistoryMessage).toBeUndefined();
   expect(config).not.toHaveProperty("waWebSocketUrl");
+});
+
+it("asks a silent other side for a sign of life, but not before its first word: that is the handshake's", async () => {
+  const clock = manualClock();
+  const asked: string[] = [];
+  const ws = Object.assign(new EventEmitter(), { isOpen: true });
+  const socket = {
+    ws,
+    generateMessageTag: () => "1",
+    sendNode: async ({ tag }: BinaryNode) => void asked.push(tag),
+  } as unknown as WASocket; // all of it that is used
+  const stop = watchdog(clock, memoryLog([]))({ socket, generation: 1 });
+  await clock.advance(60_000);
+  expect(asked).toEqual([]);
+  ws.emit("frame");
+  await clock.advance(60_000);
+  expect(asked).toEqual(["iq", "iq"]);
+  stop();
 });

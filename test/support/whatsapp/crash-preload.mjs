@@ -33,7 +33,7 @@ Database.prototype.prepare = function (sql, ...rest) {
     const call = prepared[verb].bind(prepared);
     Object.defineProperty(prepared, verb, {
       value: (...values) => {
-        if (/^insert into entry/.test(sql) && values[0].startsWith("plain/")) {
+        if (sql.startsWith("insert into entry") && values[0].startsWith("plain/")) {
           // Nothing of what was read is on the disk yet.
           at("decrypted");
           decrypted = true;

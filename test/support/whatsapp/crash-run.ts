@@ -185,7 +185,7 @@ export class CrashRun {
       return true;
     };
     const when = ({ attrs }: Sent["stanza"]): boolean => attrs["category"] !== "peer" && now();
-    const until = perch.ended.then(() => {});
+    const until = (async () => void (await perch.ended))();
     if (round?.point === "uploading") this.#disarm = uploads.add({ kind: "stall" }, { when: now });
     if (round?.point === "sent") this.#disarm = messages.add({ kind: "cut", when: "before" }, { when });
     if (round?.point === "taken") this.#disarm = messages.add({ kind: "late", until }, { when });

@@ -117,13 +117,16 @@ const channel = await openBaileys(
   settings.parse({ testServer: { url, ca: readFileSync(ca, "utf8") } }),
   host,
 );
-process.on("message", async (asked) => {
-  if (asked !== "pair") return;
-  for await (const step of channel.pair({}, new AbortController().signal)) print({ step });
-});
+process.on("message", (asked) => void (asked === "pair" && link()));
 linked = true;
-process.on("SIGTERM", async () => {
+process.on("SIGTERM", () => void end());
+
+async function link() {
+  for await (const step of channel.pair({}, new AbortController().signal)) print({ step });
+}
+
+async function end() {
   await channel.close();
   await database.close();
   process.exit(0);
-});
+}

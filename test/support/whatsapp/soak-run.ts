@@ -44,7 +44,7 @@ const PEOPLE = 50;
  * People talk with Perch in batches; in the middle of each the connection breaks, and after it is looked what the process
  * holds. The first batch, in which it grows to its size, is not looked at.
  */
-export async function soak(size: { readonly messages: number; readonly batch: number }): Promise<SoakCounts> {
+export async function soak(size: SoakSize): Promise<SoakCounts> {
   const world = await whatsappWorld({
     people: PEOPLE,
     groups: 0,

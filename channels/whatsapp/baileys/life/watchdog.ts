@@ -14,8 +14,12 @@ const SILENT_MS = 90_000;
 export function watchdog(clock: Clock, log: Log): Hearing {
   return ({ socket }) => {
     let heardAt = clock.now();
+    let hasSpoken = false;
     let timer = clock.after(LOOK_MS, look);
-    const heard = (): void => void (heardAt = clock.now());
+    const heard = (): void => {
+      heardAt = clock.now();
+      hasSpoken = true;
+    };
     socket.ws.on("frame", heard);
 
     function look(): void {
@@ -25,7 +29,8 @@ export function watchdog(clock: Clock, log: Log): Hearing {
         rawOf(socket)?.terminate();
         return;
       }
-      if (silentMs >= ASK_MS && socket.ws.isOpen) ask();
+      // Its first word begins the handshake: before that there is nobody to be asked.
+      if (silentMs >= ASK_MS && hasSpoken && socket.ws.isOpen) ask();
       timer = clock.after(LOOK_MS, look);
     }
 
