@@ -15,6 +15,7 @@ import { Groups } from "./people/groups.ts";
 import { handOver } from "./keys/hand-over.ts";
 import { libraryLog } from "./life/library-log.ts";
 import { Life } from "./life/life.ts";
+import { inOneContext } from "./keys/one-context.ts";
 import { Outbox } from "./sending/outbox.ts";
 import { idleProbe } from "./life/probe.ts";
 import { Receiver } from "./reading/receive.ts";
@@ -46,8 +47,8 @@ export async function openBaileys(settings: WhatsAppSettings, host: ChannelHost)
     random: Math.random,
     connects: (me) => handOver(me, { state, seal, forget }),
     openState: (lease, fatal) => openAuthState({ host, seal, lease, fatal }),
-    makeSocket: (auth) =>
-      makeWASocket(
+    makeSocket: (auth) => {
+      const socket = makeWASocket(
         socketConfig(
           {
             settings,
@@ -62,7 +63,10 @@ export async function openBaileys(settings: WhatsAppSettings, host: ChannelHost)
           },
           auth,
         ),
-      ),
+      );
+      inOneContext(socket.authState.keys);
+      return socket;
+    },
   });
   const { account } = life;
   const contacts = new Contacts({ host, seal });
