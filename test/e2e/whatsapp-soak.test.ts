@@ -3,8 +3,8 @@ import { type Held, soak } from "../support/whatsapp/soak-run.ts";
 
 const LONG = Boolean(process.env["PERCH_LONG"]);
 const SIZE = LONG
-  ? { messages: 10_000, batch: 200, betweenBreaksMs: 65_000 }
-  : { messages: 400, batch: 100, betweenBreaksMs: 0 };
+  ? { warmUp: 3_500, messages: 10_000, batch: 200, betweenBreaksMs: 65_000 }
+  : { warmUp: 100, messages: 400, batch: 100, betweenBreaksMs: 0 };
 const BREAKS = SIZE.messages / SIZE.batch;
 
 it(

@@ -331,7 +331,10 @@ async function ask(url) {
   try {
     const answer = await fetch(url);
     if (answer.status === 401) location.reload();
-    return answer.ok ? await answer.json() : undefined;
+    if (answer.ok) return await answer.json();
+    // What nobody reads is never at its end, and counts as a request under way.
+    await answer.body?.cancel();
+    return undefined;
   } catch {
     return undefined;
   }

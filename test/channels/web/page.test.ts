@@ -433,7 +433,7 @@ describe("everybody", () => {
     await ask("hello");
     const nameless = await page.evaluate(
       `[...document.querySelectorAll("button, a, input:not([hidden]), textarea")]
-        .filter((each) => !(each.getAttribute("aria-label") ?? each.textContent).trim())
+        .filter((each) => !(each.getAttribute("aria-label") ?? each.labels?.[0]?.textContent ?? each.textContent).trim())
         .map((each) => each.outerHTML)`,
     );
     expect(nameless).toEqual([]);

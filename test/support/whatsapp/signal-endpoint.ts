@@ -11,7 +11,6 @@ import {
   type SignalRepository,
   unpadRandomMax16,
 } from "@whiskeysockets/baileys";
-import { inOneContext } from "../../../channels/whatsapp/baileys/keys/one-context.ts";
 import { type KeyBundle, sessionWith } from "./key-bundle.ts";
 import { memoryKeys } from "./memory-keys.ts";
 import { attr, bytesOf, node } from "./nodes.ts";
@@ -33,7 +32,6 @@ export class SignalEndpoint {
   #nextPreKey = 1;
 
   constructor() {
-    inOneContext(this.#keys);
     const { keyId, keyPair, signature } = this.creds.signedPreKey;
     this.bundle = {
       registrationId: this.creds.registrationId,

@@ -22,7 +22,9 @@ export type Held = {
 };
 
 export type SoakSize = {
-  /** In all, and between two looks at the process. */
+  /** Before the process is looked at: caches fill, that of threads with 6,000 messages. */
+  readonly warmUp: number;
+  /** In all that follow, and between two looks. */
   readonly messages: number;
   readonly batch: number;
   /** By Perch's clock. Who is cut off ten times in ten minutes is left alone for ten more. */
@@ -42,7 +44,7 @@ const PEOPLE = 50;
 
 /**
  * People talk with Perch in batches; in the middle of each the connection breaks, and after it is looked what the process
- * holds. The first batch, in which it grows to its size, is not looked at.
+ * holds.
  */
 export async function soak(size: SoakSize): Promise<SoakCounts> {
   const world = await whatsappWorld({
@@ -54,7 +56,7 @@ export async function soak(size: SoakSize): Promise<SoakCounts> {
   try {
     const perch = await world.start({ PERCH_LOG: "error" });
     const device = await world.link(perch);
-    await talk(world, device, size.batch, 0);
+    await talk(world, device, size.warmUp, 0);
     const [logins, from, begun] = [world.wa.logins.length, world.wa.outbound.length, performance.now()];
     const held: Held[] = [];
     let brokeAt = 0;
