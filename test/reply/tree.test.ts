@@ -257,8 +257,9 @@ describe("an answer that is out to break the parser", () => {
     ["almost notes", "<\n[^a]\n  ".repeat(8_000)],
     ["blanks", `a${" ".repeat(100_000)}b`],
   ])("is read in time, with its words: %s", (_, markdown) => {
-    const started = performance.now();
+    // Of the processor's time: others may be busy on it.
+    const before = process.cpuUsage();
     expect(JSON.stringify(blocks(markdown))).toContain("a");
-    expect(performance.now() - started).toBeLessThan(5_000);
+    expect(process.cpuUsage(before).user).toBeLessThan(5_000_000);
   });
 });
