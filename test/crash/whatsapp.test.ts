@@ -15,10 +15,14 @@ beforeAll(async () => {
 afterAll(() => run.close());
 
 describe(`kill -9 over WhatsApp, ${SIZE.messages} messages from ${SIZE.people} people and ${SIZE.groups} groups`, () => {
-  it.each(CRASH_POINTS)("“%s”: nothing is lost, nothing is answered twice, order is kept", async (point) => {
-    const counts = await run.at(point);
-    if (process.env["PERCH_COUNTS"]) console.log(JSON.stringify({ point, ...counts }));
-    expect(counts).toMatchObject({ kills: SIZE.kills, lost: [], twice: [], strays: [], disordered: [] });
-    if (GOES_AGAIN.has(point)) expect(counts.resent).toBeGreaterThan(0);
-  });
+  it.each(CRASH_POINTS)(
+    "“%s”: nothing is lost, nothing is answered twice, order is kept",
+    { timeout: 600_000 },
+    async (point) => {
+      const counts = await run.at(point);
+      if (process.env["PERCH_COUNTS"]) console.log(JSON.stringify({ point, ...counts }));
+      expect(counts).toMatchObject({ kills: SIZE.kills, lost: [], twice: [], strays: [], disordered: [] });
+      if (GOES_AGAIN.has(point)) expect(counts.resent).toBeGreaterThan(0);
+    },
+  );
 });

@@ -136,7 +136,7 @@ it("nothing that Perch prints or logs holds a key, a QR code, a number or a word
   );
   expect(leaks).toEqual([]);
   expect(scanFor(keys)(Buffer.from(everything.join("")))).toEqual([]);
-}, 60_000);
+}, 240_000);
 
 it("the scan finds the keys of an account that nothing seals", async () => {
   at = await whatsappWorld({ people: 1, groups: 0, stateKey: "" });
@@ -147,4 +147,4 @@ it("the scan finds the keys of an account that nothing seals", async () => {
   for (const name of ["noiseKey.private", "signedIdentityKey.private", "advSecretKey"])
     expect(found.join("\n")).toContain(`auth/creds.${name}`);
   expect(await perch.stop()).toBe(0);
-});
+}, 60_000);
