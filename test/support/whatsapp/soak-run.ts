@@ -4,6 +4,7 @@ import type { Running } from "../perch-process.ts";
 import { whatsappWorld, type WhatsAppWorld } from "../whatsapp-perch.ts";
 import type { LinkedDevice } from "./linked-device.ts";
 import type { Person } from "./person.ts";
+import type { Shown } from "./world.ts";
 
 /** What the process holds once everything was answered. */
 export type Held = {
@@ -41,6 +42,7 @@ export type SoakCounts = {
 
 const PROBE = join(import.meta.dirname, "soak-probe.mjs");
 const PEOPLE = 50;
+const WORDS = "some words";
 
 /**
  * People talk with Perch in batches; in the middle of each the connection breaks, and after it is looked what the process
@@ -69,7 +71,7 @@ export async function soak(size: SoakSize): Promise<SoakCounts> {
       held.push({ ...(await heldBy(perch)), connections: world.wa.connections });
     }
     return {
-      answered: world.wa.outbound.slice(from).filter(({ fromMe }) => !fromMe).length,
+      answered: world.wa.outbound.slice(from).filter(isAnswer).length,
       reconnects: world.wa.logins.length - logins,
       seconds: Math.round((performance.now() - begun) / 1_000),
       held,
@@ -79,7 +81,7 @@ export async function soak(size: SoakSize): Promise<SoakCounts> {
   }
 }
 
-/** Each says the next thing once the last was answered; `halfway` something happens. */
+/** Each begins anew, and says the next thing once the last was answered; `halfway` something happens. */
 async function talk(
   { people, wa }: WhatsAppWorld,
   device: LinkedDevice,
@@ -89,8 +91,12 @@ async function talk(
 ): Promise<void> {
   let answered = 0;
   const converse = async (person: Person): Promise<void> => {
+    // A thread that only grows would be most of what is looked at.
+    const before = person.inbox.length;
+    await person.say(device, "/new");
+    await wa.waitForMessages(before + 1, ({ person: reader }) => reader === person);
     for (let n = 0; n < messages / PEOPLE; n += 1) {
-      const text = `words ${batch}-${n}`;
+      const text = `${WORDS} ${batch}-${n}`;
       await person.say(device, text);
       await wa.waitForMessage(
         ({ person: reader, message }) => reader === person && message.extendedTextMessage?.text === text,
@@ -101,6 +107,10 @@ async function talk(
   };
   await Promise.all(people.map(converse));
   await device.whenDrained();
+}
+
+function isAnswer({ fromMe, message }: Shown): boolean {
+  return !fromMe && (message.extendedTextMessage?.text?.startsWith(WORDS) ?? false);
 }
 
 async function heldBy(perch: Running): Promise<Omit<Held, "connections">> {
