@@ -42,6 +42,12 @@ it("keeps a message whole, sealed, and knows nothing of others", async () => {
   expect(rows).not.toMatch(/secret|90000000000002/);
 });
 
+it("knows nothing of a message whose row is damaged", async () => {
+  const { state, outbox } = await setUp();
+  await state.set({ "sent/3EB0A": "s1.x.x" });
+  expect(await outbox.find("3EB0A")).toBeUndefined();
+});
+
 it("names a message the same in the next process, and otherwise for another account, piece, part or form", async () => {
   const one = await setUp();
   const ids = await MessageIds.load(one.state, one.seal);

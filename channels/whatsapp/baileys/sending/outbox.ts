@@ -1,7 +1,5 @@
 import { proto } from "@whiskeysockets/baileys";
-import type { ChannelState } from "../../../../src/core/host.ts";
-import type { Clock } from "../../../../src/core/clock.ts";
-import type { Seal } from "../keys/seal.ts";
+import { SealedRows, type SealedRowsParts } from "../keys/sealed-rows.ts";
 
 /** A message of ours, from before it is written on. */
 export type Posted = {
@@ -24,21 +22,18 @@ export type Posted = {
  * restart; and whoever resends looks here for what the platform has taken already.
  */
 export class Outbox {
-  readonly #state: ChannelState;
-  readonly #seal: Seal;
-  readonly #clock: Clock;
+  readonly #rows: SealedRows;
 
-  constructor(parts: { readonly state: ChannelState; readonly seal: Seal; readonly clock: Clock }) {
-    this.#state = parts.state;
-    this.#seal = parts.seal;
-    this.#clock = parts.clock;
+  constructor(parts: SealedRowsParts) {
+    this.#rows = new SealedRows(parts);
   }
 
+  /** @throws GatewayError "store.unavailable". */
   async find(id: string): Promise<Posted | undefined> {
     const key = keyOf(id);
-    const sealed = (await this.#state.get([key])).get(key);
-    if (sealed === undefined) return undefined;
-    const { message, ...rest } = JSON.parse(Buffer.from(this.#seal.open(sealed, key)).toString()) as Row; // written below
+    const row = (await this.#rows.find([key])).get(key);
+    if (row === undefined) return undefined;
+    const { message, ...rest } = row as Row; // as `keep` writes it
     return { ...rest, message: proto.Message.decode(Buffer.from(message, "base64")) };
   }
 
@@ -47,16 +42,11 @@ export class Outbox {
       ...rest,
       message: Buffer.from(proto.Message.encode(message).finish()).toString("base64"),
     };
-    const key = keyOf(id);
-    const sealed = this.#seal.seal(Buffer.from(JSON.stringify(row)), key);
-    await this.#state.set({ [key]: sealed }, { until: this.#clock.now() + KEEP_MS });
+    await this.#rows.keep(new Map([[keyOf(id), row]]));
   }
 }
 
 type Row = Omit<Posted, "message"> & { readonly message: string };
-
-/** So long does WhatsApp keep what could not be delivered, and with it the questions of devices that come back. */
-const KEEP_MS = 14 * 24 * 3_600_000;
 
 function keyOf(id: string): string {
   return `sent/${id}`;
