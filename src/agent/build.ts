@@ -1,51 +1,41 @@
 import { createAgent, SystemMessage } from "langchain";
-import type { BaseCheckpointSaver } from "@langchain/langgraph-checkpoint";
-import type { AgentDefinition, Blobs, Senses } from "../core/agent.ts";
-import { choiceTool } from "./choices.ts";
-import { loadGraph, type ThreadGraph } from "./graph.ts";
+import type { AgentDefinition, ModelChoice } from "../core/agent.ts";
+import type { BuildPorts, BuiltAgent } from "./built.ts";
+import { loadGraph } from "./graph.ts";
 import { harness } from "./harness/harness.ts";
+import { kitsFor } from "./kits.ts";
 import { loadModel } from "./models.ts";
 import { sensesOf, sensesOfGraph } from "./senses.ts";
-
-export type BuildPorts = { readonly checkpointer: BaseCheckpointSaver; readonly blobs: Blobs };
-
-export type BuiltAgent = {
-  readonly graph: ThreadGraph;
-  readonly senses: Senses;
-  /** Whether it has tools for the files of its chat. */
-  readonly files: boolean;
-};
 
 /**
  * What answers for a definition: an agent of ours, or the operator's own graph.
  * @throws GatewayError "model.unknown", "model.missing_package", "model.failed" or "agent.invalid".
  */
-export async function buildAgent(
-  definition: AgentDefinition,
-  { checkpointer, blobs }: BuildPorts,
-): Promise<BuiltAgent> {
+export async function buildAgent(definition: AgentDefinition, ports: BuildPorts): Promise<BuiltAgent> {
+  const { checkpointer, blobs } = ports;
   if (definition.graph !== undefined) {
     const graph = await loadGraph(definition.name, definition.graph, checkpointer);
     return { graph, senses: sensesOfGraph(definition), files: false };
   }
   const model = await loadModel(definition.model, blobs);
   const senses = sensesOf(definition, model.profile);
-  const takesTools = definition.model.provider !== "demo";
+  const takesTools = takesAny(definition.model);
   const files = definition.files && takesTools;
-  const choices = definition.choices === true && takesTools;
-  // Loaded for agents that have them: deepagents takes a fifth of a second and 17 MB.
-  const { fileTools, FILES_PROMPT } = files ? await import("./files/file-tools.ts") : NO_TOOLS;
-  const prompt = [definition.prompt.trim(), FILES_PROMPT].filter((part) => part !== "").join("\n\n");
+  const kits = takesTools ? await kitsFor(definition, ports) : [];
+  const prompt = [definition.prompt.trim(), ...kits.map((kit) => kit.prompt)].filter((part) => part !== "");
   const agent = createAgent({
     model,
     // A plain string would be sent as a list of blocks, which not every compatible server reads.
-    ...(prompt === "" ? {} : { systemPrompt: new SystemMessage(prompt) }),
-    middleware: [harness(definition, { blobs, senses, files })],
-    tools: [...fileTools(), ...(choices ? [choiceTool()] : [])],
-    checkpointer,
+    ...(prompt.length === 0 ? {} : { systemPrompt: new SystemMessage(prompt.join("\n\n")) }),
+    middleware: [harness(definition, { ...ports, senses, files })],
+    tools: kits.flatMap((kit) => kit.tools),
+    ...(checkpointer ? { checkpointer } : {}),
   });
   // The agent's own invoke() sends the whole saved state in as input again, every turn.
   return { graph: agent.graph, senses, files };
 }
 
-const NO_TOOLS = { fileTools: () => [], FILES_PROMPT: "" } as const;
+/** The demo model has no use for tools. */
+function takesAny({ provider }: ModelChoice): boolean {
+  return provider !== "demo";
+}

@@ -25,7 +25,7 @@ type CompiledGraph = ThreadGraph & {
 export async function loadGraph(
   agent: string,
   path: string,
-  checkpointer: BaseCheckpointSaver,
+  checkpointer: BaseCheckpointSaver | undefined,
 ): Promise<ThreadGraph> {
   const invalid = (what: string, cause?: unknown): GatewayError =>
     new GatewayError("agent.invalid", `agent "${agent}": ${path} ${what}`, { cause });
@@ -50,7 +50,7 @@ export async function loadGraph(
   }
   // A copy, because the module's own graph may be shared by other agents.
   const ours = graph.withConfig({});
-  ours.checkpointer = checkpointer;
+  if (checkpointer) ours.checkpointer = checkpointer;
   return ours;
 }
 

@@ -3,12 +3,14 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { AgentAnswer, AgentTurn, Blobs } from "../core/agent.ts";
 import { GatewayError } from "../core/errors.ts";
 import { askGraph } from "./ask-graph.ts";
-import type { BuiltAgent } from "./build.ts";
+import type { BuiltAgent } from "./built.ts";
 import { offerIn } from "./choices.ts";
 import type { ThreadGraph } from "./graph.ts";
 import { missingResults } from "./harness/repair.ts";
 import { humanMessage, isCorrection, perchContent } from "./messages.ts";
 import { glancing } from "./threads.ts";
+import type { State, UploadedFile } from "./state.ts";
+import { titleOf } from "./title.ts";
 import { withTurn } from "./turn-config.ts";
 import { nameOf } from "./words.ts";
 
@@ -22,15 +24,11 @@ export async function runTurn(
   turn: AgentTurn,
   signal: AbortSignal,
 ): Promise<AgentAnswer> {
-  const config = {
-    configurable: withTurn(
-      { thread_id: turn.thread, hold: turn.hold },
-      { folder: turn.folder, ...(turn.corrections ? { corrections: turn.corrections } : {}) },
-    ),
-  };
+  const config = { configurable: withTurn({ thread_id: turn.thread, hold: turn.hold }, turn) };
   // LangGraph leaves a listener for each step; the signal lives as long as the turn.
   setMaxListeners(0, signal);
   try {
+    const ours = turn.agent.graph === undefined;
     const stands = async () => messagesOf((await graph.getState(glancing(config))).values);
     const before = await stands();
     const earlier = before.findLast((message) => isCopy(message, turn.messageId));
@@ -42,20 +40,19 @@ export async function runTurn(
     const options = { ...config, signal, recursionLimit: STEPS, durability: "exit" };
     const run = async (there: readonly BaseMessage[], messages: readonly BaseMessage[]) => {
       // A run that was cut off may have left calls without results, which no provider takes.
-      const input = { messages: [...missingResults(there), ...messages] };
+      const input = { ...(ours ? turnState(turn) : {}), messages: [...missingResults(there), ...messages] };
       return turn.onText
         ? await streamed(graph, input, options, turn.onText)
         : messagesOf(await graph.invoke(input, options));
     };
-    const after =
-      turn.agent.graph === undefined
-        ? await run(before, [humanMessage(id, turn, files)])
-        : await askGraph(
-            id,
-            turn,
-            { blobs, senses },
-            { messages: stands, run: async (input) => run(await stands(), input) },
-          );
+    const after = ours
+      ? await run(before, [humanMessage(id, turn, files)])
+      : await askGraph(
+          id,
+          turn,
+          { blobs, senses },
+          { messages: stands, run: async (input) => run(await stands(), input) },
+        );
     signal.throwIfAborted();
     const answer = answerTo(id, after);
     const asked = after.find((message) => message.id === id);
@@ -155,6 +152,21 @@ function isCopy(message: BaseMessage, messageId: string): boolean {
 function messagesOf(values: unknown): readonly BaseMessage[] {
   const { messages } = (values ?? {}) as { messages?: unknown }; // the state of a graph, checked by loadGraph
   return Array.isArray(messages) ? (messages as readonly BaseMessage[]) : [];
+}
+
+/** What a thread of ours is told of a turn beside its messages; reducers take it again without harm. */
+function turnState({ content }: AgentTurn): State {
+  const uploadedFiles = content.flatMap((block): readonly UploadedFile[] =>
+    block.type === "text" || block.path === undefined || block.quoted
+      ? []
+      : [{ path: block.path, mimeType: block.mimeType, bytes: block.bytes }],
+  );
+  const title = titleOf(content);
+  return {
+    threadData: { uploads: "/uploads", workspace: "/workspace", outputs: "/outputs" },
+    uploadedFiles,
+    ...(title === "" ? {} : { title }),
+  };
 }
 
 /** LangChain wraps what middleware throws. */

@@ -4,9 +4,14 @@ import type { AgentTurn } from "../core/agent.ts";
 export type TurnConfig = {
   /** Absolute path of the chat's folder. */
   readonly folder: string;
-  /** As `AgentTurn.corrections`. */
-  readonly corrections?: AgentTurn["corrections"];
-};
+  /** Names the turn in what is kept of it. */
+  readonly messageId?: string;
+} & Partial<
+  Pick<
+    AgentTurn,
+    "thread" | "corrections" | "local" | "recalled" | "language" | "onUse" | "effects" | "tasks" | "look"
+  >
+>;
 
 /** Objects stay in the run; LangChain copies plain values of `configurable` into what is traced and stored. */
 export function withTurn(configurable: object, turn: TurnConfig): object {

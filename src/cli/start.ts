@@ -79,6 +79,8 @@ export async function start(options: StartOptions): Promise<number> {
     blobs,
     runner: createAgentRunner({
       blobs,
+      clock,
+      log,
       saver: async ({ limits }) => {
         const { ThreadSaver } = await import("../agent/threads.ts");
         return new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: limits.mediaTurns });

@@ -1,5 +1,10 @@
+import type { TaskDesk } from "./background.ts";
 import type { BlobRef, ContentBlock } from "./blocks.ts";
+import type { EffectLog } from "./effects.ts";
 import type { Hold, ThreadId } from "./identity.ts";
+import type { Fact, FactDraft, MemorySignal } from "./memory.ts";
+import type { Language } from "./sentences.ts";
+import type { ModelUse, Price, WindowUse } from "./usage.ts";
 
 /** An agent as the operator wrote it: `config/agents/<name>.md`, or a compiled graph of their own. */
 export type AgentDefinition = {
@@ -19,7 +24,70 @@ export type AgentDefinition = {
   readonly choices?: boolean;
   /** What the operator knows of the model better than our table. */
   readonly senses?: Partial<Senses>;
+  /** Asked in this order where the model does not answer. */
+  readonly fallbacks?: readonly ModelChoice[];
+  readonly price?: Price;
+  /** Absolute paths of folders with a skill in each of their folders: `<folder>/<skill>/SKILL.md`. A later one of a name wins. */
+  readonly skills?: readonly string[];
+  readonly memory?: MemorySettings;
+  readonly subagents?: Subagents;
+  /** What others are told of it as a subagent; "" where the operator says nothing. */
+  readonly about?: string;
+  /** Whether it may hand work to subagents without waiting for them, and how often one that fails is tried again. */
+  readonly background?: { readonly retries: number; readonly retrySeconds: number };
+  readonly mcp?: readonly McpServer[];
+  /** Whether it may run commands in the folder of its chat, in a sandbox. */
+  readonly shell?: boolean;
+  /** Absolute path of a module that is asked about each call of a tool. */
+  readonly guard?: string;
+  /** Whether it keeps a list of what is to be done. */
+  readonly todos?: boolean;
+  readonly rubric?: Rubric;
   readonly limits: AgentLimits;
+};
+
+/** Whom an agent may hand work to, and how much of it. */
+export type Subagents = {
+  readonly agents: readonly AgentDefinition[];
+  /** That run at once for one message of the model. */
+  readonly atOnce: number;
+  /** In one turn in all. */
+  readonly mostPerTurn: number;
+  /** One that takes longer is ended with a sentence to the agent. */
+  readonly seconds: number;
+};
+
+export type MemorySettings = {
+  /** Absolute paths of texts that the agent is to know, such as AGENTS.md; read again when they change. */
+  readonly files: readonly string[];
+  /** Whether facts are distilled from what people say. */
+  readonly facts: boolean;
+  /** So long nobody must have spoken before what was said is gone through. */
+  readonly quietSeconds: number;
+  /** But not longer than this after the first of it. */
+  readonly mostSeconds: number;
+  /** Of a person with an agent, or of a group. */
+  readonly mostFacts: number;
+};
+
+/** A server of tools that speaks the Model Context Protocol. */
+export type McpServer = { readonly name: string; readonly timeoutSeconds: number } & (
+  | {
+      readonly use: "stdio";
+      readonly command: string;
+      readonly args: readonly string[];
+      readonly env: Readonly<Record<string, string>>;
+    }
+  | { readonly use: "http"; readonly url: string; readonly headers: Readonly<Record<string, string>> }
+);
+
+/** By what an answer is graded before it is given. */
+export type Rubric = {
+  readonly criteria: string;
+  /** At most so many answers are sent back. */
+  readonly rounds: number;
+  /** Who grades; the agent's own model without one. */
+  readonly model?: ModelChoice;
 };
 
 /** What a model takes as it is. */
@@ -47,6 +115,8 @@ export type AgentLimits = {
   readonly characters: number;
   /** Media of the last so many turns are shown to the model; older ones become words. */
   readonly mediaTurns: number;
+  /** What the model takes at most, where the operator knows it better than our table. */
+  readonly contextTokens?: number;
 };
 
 export type ModelChoice = {
@@ -74,7 +144,42 @@ export type AgentTurn = {
   readonly onText?: (text: string) => void;
   /** What was corrected since the turn began, for the agent's next step; each is given once. Graphs are not asked for it. */
   readonly corrections?: () => readonly CorrectionWords[];
+  /** Where and with whom it is spoken. */
+  readonly local?: LocalFacts;
+  /** What is remembered, framed: shown before the newest message, and never part of the thread. */
+  readonly recalled?: string;
+  /** In which the sentences are that Perch itself says. */
+  readonly language?: Language;
+  /** Told of each call of a model once, also where the turn fails. */
+  readonly onUse?: (use: ModelUse) => void;
+  readonly effects?: EffectLog;
+  readonly tasks?: TaskDesk;
+  readonly look?: Look;
 };
+
+/** Names are people's own and untrusted. */
+export type LocalFacts = {
+  /** "telegram". */
+  readonly kind: string;
+  readonly chat: "private" | "group";
+  /** Who speaks now; in a group each message says so by itself. */
+  readonly people: readonly string[];
+  /** IANA, such as "Europe/Berlin". */
+  readonly timeZone: string;
+  /** Epoch ms. */
+  readonly now: number;
+};
+
+/**
+ * A file of the chat's folder as blocks that a model can be shown: pictures, pages, transcripts, frames; `from` and `count`
+ * are pages, or seconds. A file that cannot be used gives one text block that says why. Never rejects but for its signal.
+ */
+export type Look = (
+  /** "/uploads/report.pdf". */
+  path: string,
+  part: { readonly from?: number; readonly count?: number },
+  signal?: AbortSignal,
+) => Promise<readonly ContentBlock[]>;
 
 /** `text` is framed as it may be shown; `id` names it in the thread and is stable over restarts. */
 export type CorrectionWords = { readonly id: string; readonly text: string };
@@ -90,6 +195,35 @@ export type AgentAnswer = {
   readonly corrected?: readonly string[];
   /** What may be answered by a press of a button, if the agent has offered that: at least one. */
   readonly choices?: readonly string[];
+  /** A few words for what the thread is about, from its first message; once it has one it stays. */
+  readonly title?: string;
+  readonly window?: WindowUse;
+};
+
+export type Compacted =
+  | { readonly done: true; readonly before: WindowUse; readonly after: WindowUse }
+  /** There is too little in the thread for it to be worth a summary. */
+  | { readonly done: false; readonly now: WindowUse };
+
+/** What is to be gone through for what should be remembered. */
+export type Distilling = {
+  readonly agent: AgentDefinition;
+  readonly thread: ThreadId;
+  /** Absolute path of the chat's folder. */
+  readonly folder: string;
+  /** The id of the last message that was gone through; "" for none. */
+  readonly after: string;
+  readonly known: readonly Fact[];
+  readonly signals: readonly MemorySignal[];
+  /** Whom the facts are about: the one person of a private chat, or a group. */
+  readonly about: "person" | "group";
+};
+
+export type Distilled = {
+  readonly facts: readonly FactDraft[];
+  /** The id of the last message that was gone through. */
+  readonly upTo: string;
+  readonly uses: readonly ModelUse[];
 };
 
 /** The port that `turns` calls and `src/agent` implements. */
@@ -100,6 +234,24 @@ export type AgentRunner = {
   senses(agent: AgentDefinition): Promise<Senses>;
   /** @throws GatewayError "model.*", "agent.invalid" or "store.hold_lost"; an abort rejects with the signal's reason. */
   run(turn: AgentTurn, signal: AbortSignal): Promise<AgentAnswer>;
+};
+
+/** Other work that needs a model. `src/agent` implements it beside the runner. */
+export type AgentDesk = AgentRunner & {
+  /** Sums a thread up now. @throws as `run`. */
+  compact(turn: AgentTurn, signal: AbortSignal): Promise<Compacted>;
+  /** @throws GatewayError "model.*"; what a model says that cannot be read is "model.failed" too. */
+  distil(work: Distilling, signal: AbortSignal): Promise<Distilled>;
+  /** Work without a thread: `prompt` is all that the agent is told. @throws as `run`. */
+  work(task: AgentTask, signal: AbortSignal): Promise<string>;
+};
+
+/** A task in the background; its tools see the folder of its chat. */
+export type AgentTask = Pick<AgentTurn, "folder" | "onUse" | "look" | "effects"> & {
+  readonly agent: AgentDefinition;
+  readonly prompt: string;
+  /** Names it in what is kept of it. */
+  readonly id: string;
 };
 
 /** Content-addressed media: what is put under a reference is never changed. */

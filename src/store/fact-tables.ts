@@ -90,6 +90,8 @@ export interface InboxRow {
   intent: number;
   /** Its intent is of messages that came late. */
   digest: Generated<number>;
+  /** What is to be done with the thread instead of a turn: "compact"; "" for a turn. */
+  task: Generated<"" | "compact">;
   album: string;
   received_at: number;
   /** When the window of its intent closes. */
@@ -133,6 +135,12 @@ export interface TurnRow {
   error: string;
   started_at: number;
   ended_at: number;
+  /** What its calls of models took, subagents included. */
+  input_tokens: Generated<number>;
+  cached_tokens: Generated<number>;
+  output_tokens: Generated<number>;
+  /** In millionths of the operator's currency. */
+  cost_micros: Generated<number>;
 }
 
 export type PieceState = "planned" | "sending" | "sent" | "unknown" | "failed" | "parked" | "cancelled";

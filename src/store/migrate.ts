@@ -8,8 +8,9 @@ import { notices } from "./migrations/0003-notices.ts";
 import { channels } from "./migrations/0004-channels.ts";
 import { connections } from "./migrations/0005-connections.ts";
 import { account } from "./migrations/0006-account.ts";
+import { agents } from "./migrations/0007-agents.ts";
 
-const MIGRATIONS: readonly Migration[] = [facts, threads, notices, channels, connections, account];
+const MIGRATIONS: readonly Migration[] = [facts, threads, notices, channels, connections, account, agents];
 
 /**
  * Brings the schema to this program's version, each step in a transaction of its own; several processes may call it

@@ -139,7 +139,7 @@ describe("running a turn", () => {
     await expect(runner.run(turn(agent, "3", "x"), controller.signal)).rejects.toBe(reason);
   });
 
-  it("gives calls that nothing answered a result before the model sees them again", async () => {
+  it("gives calls of tools that are not there a result before the model sees them again", async () => {
     const { server, agent, say } = await setUp({}, "anthropic");
     server.reply({ text: "Let me look.", toolCalls: [{ name: "gone", args: {}, id: "toolu_1" }] });
     expect((await failure(say(agent, "1", "look"))).code).toBe("model.failed");
@@ -159,7 +159,7 @@ describe("running a turn", () => {
           {
             type: "tool_result",
             tool_use_id: "toolu_1",
-            content: "This call was interrupted before it had a result.",
+            content: "Error: gone is not a valid tool, try one of [].",
           },
         ],
       },

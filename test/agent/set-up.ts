@@ -2,9 +2,11 @@ import { createHash } from "node:crypto";
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import type { AgentDefinition, AgentRunner, AgentTurn, Blobs } from "../../src/core/agent.ts";
 import type { BlobRef, ContentBlock } from "../../src/core/blocks.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import type { ChatId } from "../../src/core/identity.ts";
 import { createAgentRunner } from "../../src/agent/runner.ts";
+import { memoryLog } from "../support/channel-host.ts";
 
 /** Blobs that last as long as the test. */
 export function memoryBlobs(): Blobs {
@@ -61,7 +63,12 @@ export type Bench = {
 export function bench(): Bench {
   const saver = new MemorySaver();
   const blobs = memoryBlobs();
-  const runner = createAgentRunner({ saver: async () => saver, blobs });
+  const runner = createAgentRunner({
+    saver: async () => saver,
+    blobs,
+    clock: systemClock,
+    log: memoryLog([]),
+  });
   return {
     runner,
     saver,

@@ -129,7 +129,7 @@ export async function startWorld(clock: Clock = scaledClock(RATE, Date.now())): 
     runner: (database, blobs) => {
       const saver = async ({ limits: { mediaTurns } }: AgentDefinition) =>
         new ThreadSaver({ store: threadStore(database), blobs, mediaTurns });
-      const runner = createAgentRunner({ blobs, saver });
+      const runner = createAgentRunner({ blobs, saver, clock, log: memoryLog([]) });
       agents = {
         ...runner,
         run(turn, signal) {

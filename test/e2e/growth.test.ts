@@ -5,6 +5,7 @@ import { afterEach, expect, it } from "vitest";
 import type { AgentDefinition } from "../../src/core/agent.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { createAgentRunner } from "../../src/agent/runner.ts";
+import { memoryLog } from "../support/channel-host.ts";
 import { ThreadSaver } from "../../src/agent/threads.ts";
 import { threadStore } from "../../src/store/threads.ts";
 import { AGENT, testGateway } from "../support/gateway.ts";
@@ -34,6 +35,8 @@ it(
       runner: (database, blobs) =>
         createAgentRunner({
           blobs,
+          clock: systemClock,
+          log: memoryLog([]),
           saver: async ({ limits }) =>
             new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: limits.mediaTurns }),
         }),

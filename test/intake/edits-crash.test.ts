@@ -2,11 +2,13 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { AgentRunner } from "../../src/core/agent.ts";
 import { createAgentRunner } from "../../src/agent/runner.ts";
 import { ThreadSaver } from "../../src/agent/threads.ts";
+import { systemClock } from "../../src/core/clock.ts";
 import type { FileBlobs } from "../../src/store/blobs.ts";
 import type { Database } from "../../src/store/database.ts";
 import { threadStore } from "../../src/store/threads.ts";
 import { manualClock, type ManualClock, settle } from "../support/clock.ts";
 import { AGENT, testGateway, type TestGateway, type TestGatewayOptions, textOf } from "../support/gateway.ts";
+import { memoryLog } from "../support/channel-host.ts";
 import { startOpenAi } from "../support/models/openai.ts";
 import type { ModelServer } from "../support/models/server.ts";
 import { ToyPlatform } from "../support/toy-channel.ts";
@@ -92,7 +94,7 @@ describe("a process that ends while a running turn is corrected", () => {
     (after: () => Promise<void>) =>
     (database: Database, blobs: FileBlobs): AgentRunner => {
       const saver = async () => new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: 3 });
-      const runner = createAgentRunner({ blobs, saver });
+      const runner = createAgentRunner({ blobs, saver, clock: systemClock, log: memoryLog([]) });
       return {
         ...runner,
         run: async (turn, signal) => {

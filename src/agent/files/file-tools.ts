@@ -1,7 +1,7 @@
 import { createFilesystemMiddleware } from "deepagents";
 import { getConfig } from "@langchain/langgraph";
-import type { ClientTool, ServerTool } from "@langchain/core/tools";
 import { GatewayError } from "../../core/errors.ts";
+import type { Kit } from "../kit.ts";
 import { turnOf } from "../turn-config.ts";
 import { ChatFiles } from "./chat-files.ts";
 
@@ -10,7 +10,7 @@ import { ChatFiles } from "./chat-files.ts";
  * middleware is left out: what it does beside (moving long results into files, a graph node, a state of its own) is
  * the harness's, or not wanted.
  */
-export function fileTools(): readonly (ClientTool | ServerTool)[] {
+export function fileKit(): Kit {
   const { tools = [] } = createFilesystemMiddleware({
     backend: () => new ChatFiles(folderOfRun()),
     tools: ["ls", "read_file", "write_file", "edit_file", "glob", "grep"],
@@ -24,11 +24,10 @@ export function fileTools(): readonly (ClientTool | ServerTool)[] {
     // Results are bounded by ChatFiles and the harness.
     toolTokenLimitBeforeEvict: null,
   });
-  return tools;
+  return { tools, prompt: PROMPT };
 }
 
-/** What an agent with these tools is told beside its own prompt. */
-export const FILES_PROMPT = `This chat has a folder that you see through your file tools:
+const PROMPT = `This chat has a folder that you see through your file tools:
 - /uploads holds what people sent here, as it came; you can read it.
 - /workspace is yours, for notes and drafts; it is kept.
 - /outputs is for files that you want to send.

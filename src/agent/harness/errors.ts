@@ -1,5 +1,16 @@
 import type { ModelChoice } from "../../core/agent.ts";
 import { GatewayError } from "../../core/errors.ts";
+import type { AroundModel } from "./stage.ts";
+
+/** See `modelFailure`. */
+export const failuresNamed: AroundModel = async (asking, next) => {
+  try {
+    return await next(asking);
+  } catch (error) {
+    if (asking.signal?.aborted) throw error;
+    throw modelFailure(error, asking.choice);
+  }
+};
 
 /**
  * Whatever a model call threw, as "model.failed" with a sentence of our own: a provider's words may hold parts of keys

@@ -1,60 +1,95 @@
+import { randomUUID } from "node:crypto";
+import { AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/messages";
+import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { Command } from "@langchain/langgraph";
 import { createMiddleware, type AgentMiddleware } from "langchain";
-import type { AgentDefinition, Blobs, Senses } from "../../core/agent.ts";
+import type { AgentDefinition } from "../../core/agent.ts";
+import { STATE, type State } from "../state.ts";
 import { turnOf } from "../turn-config.ts";
-import { askWithMedia, type Asking } from "./ask.ts";
-import { beforeAnswer, correctionsFor } from "./corrections.ts";
-import { modelFailure } from "./errors.ts";
-import { repair } from "./repair.ts";
-import { shapesOf } from "./shapes.ts";
-import { runTool, withToolsIfTaken } from "./tools.ts";
-import { newest } from "./window.ts";
-
-export type HarnessParts = {
-  readonly blobs: Blobs;
-  readonly senses: Senses;
-  /** Whether the agent has tools for the files of its chat. */
-  readonly files: boolean;
-};
+import { type Calling, composed, type Said, type StageParts } from "./stage.ts";
+import { aroundModel, aroundTool } from "./stages.ts";
 
 /**
- * All stages as one middleware that wraps the model call: every hook of its own would be a graph node, and a node costs
- * a checkpoint. Order: corrections, window, repair, media, tools, the call, what its errors mean.
+ * All stages as one middleware that wraps the calls of model and tools: every hook of its own would be a graph node, and
+ * a node costs a checkpoint. What others do after the model is done here before LangGraph sees its answer.
  */
-export function harness(
-  { prompt, limits, model: choice }: AgentDefinition,
-  { blobs, senses, files }: HarnessParts,
-): AgentMiddleware {
-  const asking: Asking = {
-    blobs,
-    limits,
-    paths: files,
-    shapes: shapesOf(choice.provider, senses),
-    key: `${choice.provider}:${choice.name}`,
-    unseen: new Set(),
-  };
-  const call = withToolsIfTaken(prompt.trim());
+export function harness(definition: AgentDefinition, parts: StageParts): AgentMiddleware {
+  const modelStages = aroundModel(definition, parts).map(([, stage]) => stage);
+  const toolStages = aroundTool(definition, parts).map(([, stage]) => stage);
   return createMiddleware({
     name: "Harness",
+    stateSchema: STATE,
     async wrapModelCall(request, handler) {
-      const corrections = correctionsFor(turnOf(request.runtime.configurable));
-      const kept = repair(newest([...request.messages, ...corrections], limits));
-      try {
-        const { answer, marked } =
-          choice.provider === "demo"
-            ? // It reads the references themselves.
-              { answer: await handler({ ...request, messages: [...kept] }), marked: [] }
-            : await askWithMedia(kept, asking, async (messages) =>
-                call({ ...request, messages: [...messages] }, handler),
-              );
-        const update = [...marked, ...beforeAnswer(corrections, answer)];
-        // Beside the answer, which LangChain adds by itself.
-        return update.length === 0 ? answer : new Command({ update: { messages: update } });
-      } catch (error) {
-        if (request.runtime.signal?.aborted) throw error;
-        throw modelFailure(error, choice);
-      }
+      let raw: AIMessage | undefined;
+      const ask = composed(
+        modelStages,
+        async ({ messages, system, tools, model, settings }): Promise<Said> => {
+          const asked = {
+            ...request,
+            messages: [...messages],
+            systemMessage: system,
+            systemPrompt: request.systemPrompt,
+            tools: [...tools],
+            model,
+          };
+          raw = await handler(settings === undefined ? asked : { ...asked, modelSettings: settings });
+          raw.id ??= randomUUID();
+          return { answer: raw, update: {} };
+        },
+      );
+      const said = await ask({
+        messages: request.messages,
+        state: request.state as unknown as State, // as STATE declares it
+        system: request.systemMessage,
+        tools: request.tools,
+        model: request.model as BaseChatModel, // as buildAgent gave it
+        choice: definition.model,
+        turn: turnOf(request.runtime.configurable),
+        signal: request.runtime.signal,
+      });
+      return outcome(said, raw);
     },
-    ...(files ? { wrapToolCall: runTool } : {}),
+    wrapToolCall: async (request, handler) => {
+      const { id = "", name, args } = request.toolCall;
+      const call = composed(toolStages, async (calling: Calling) => {
+        const toolCall = { ...request.toolCall, args: { ...calling.call.args } };
+        return await handler({ ...request, toolCall, tool: calling.tool });
+      });
+      return await call({
+        call: { id, name, args: args as Calling["call"]["args"] }, // a call's arguments are an object
+        tool: request.tool,
+        state: request.state as unknown as Calling["state"], // as STATE declares it
+        turn: turnOf(request.runtime.configurable),
+        signal: request.runtime.signal,
+      });
+    },
+  });
+}
+
+/**
+ * What LangChain is given back. It adds what it has itself seen the model say last, at the end, so where more than that is to be
+ * kept that is taken out and the answer comes again behind the rest: a tool's result must follow its call, and the
+ * next turn reads what was said last.
+ */
+function outcome({ answer, update }: Said, raw: AIMessage | undefined): AIMessage | Command {
+  const { messages = [], ...fields } = update;
+  if (messages.length === 0 && Object.keys(fields).length === 0) return answer;
+  const gone = raw?.id === undefined ? [] : [new RemoveMessage({ id: raw.id })];
+  const all: BaseMessage[] = [...gone, ...messages, raw?.id === answer.id ? again(answer) : answer];
+  return new Command({ update: { ...fields, messages: all } });
+}
+
+/** Under another id: a message that is put in again under its own takes its old place. */
+function again(answer: AIMessage): AIMessage {
+  const { name, content, tool_calls: calls, invalid_tool_calls: invalid, usage_metadata: usage } = answer;
+  return new AIMessage({
+    id: randomUUID(),
+    ...(name === undefined ? {} : { name }),
+    content,
+    ...(calls === undefined ? {} : { tool_calls: calls }),
+    ...(invalid === undefined ? {} : { invalid_tool_calls: invalid }),
+    ...(usage === undefined ? {} : { usage_metadata: usage }),
+    additional_kwargs: answer.additional_kwargs,
+    response_metadata: answer.response_metadata,
   });
 }

@@ -1,6 +1,11 @@
 import { AIMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import type { AroundModel } from "./stage.ts";
 
 const INTERRUPTED = "This call was interrupted before it had a result.";
+
+/** See `repair`. */
+export const withRepair: AroundModel = async (asking, next) =>
+  await next({ ...asking, messages: repair(asking.messages) });
 
 /**
  * Makes a thread that was cut somewhere fit for a provider: every tool call is followed by one result, in place;

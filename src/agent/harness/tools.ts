@@ -1,12 +1,8 @@
-import { type AIMessage, SystemMessage, ToolMessage } from "@langchain/core/messages";
+import { SystemMessage, ToolMessage } from "@langchain/core/messages";
 import { isGraphBubbleUp } from "@langchain/langgraph";
-import type { AgentMiddleware } from "langchain";
 import { asError } from "../../core/errors.ts";
-import { turnOf } from "../turn-config.ts";
 import { refusesTools } from "./errors.ts";
-
-type WrapModelCall = NonNullable<AgentMiddleware["wrapModelCall"]>;
-type WrapToolCall = NonNullable<AgentMiddleware["wrapToolCall"]>;
+import type { AroundModel, AroundTool } from "./stage.ts";
 
 /** A result stands in the thread and in every request after it. */
 const RESULT_CHARACTERS = 20_000;
@@ -16,29 +12,28 @@ const RESULT_CHARACTERS = 20_000;
  * and lists of blocks, are refused by most providers. What a tool throws is a result too, since LangChain ends the run
  * with it as soon as anything wraps the tools.
  */
-export const runTool: WrapToolCall = async (request, handler) => {
-  const folder = turnOf(request.runtime.configurable)?.folder;
+export const plainResults: AroundTool = async (calling, next) => {
+  const { call, turn, signal } = calling;
   const words = (content: string): string => {
-    const shown = folder === undefined ? content : content.replaceAll(folder, "");
+    const shown = turn === undefined ? content : content.replaceAll(turn.folder, "");
     return shown.length <= RESULT_CHARACTERS
       ? shown
       : `${shown.slice(0, RESULT_CHARACTERS).toWellFormed()}\n[… cut here; ask for less at once]`;
   };
-  const { id = "", name } = request.toolCall;
   try {
-    const result = await handler(request);
+    const result = await next(calling);
     if (!ToolMessage.isInstance(result)) return result;
     return new ToolMessage({
       ...(result.id === undefined ? {} : { id: result.id }),
       content: words(result.text),
       tool_call_id: result.tool_call_id,
-      name: result.name ?? name,
+      name: result.name ?? call.name,
       ...(result.status === undefined ? {} : { status: result.status }),
     });
   } catch (error) {
-    if (isGraphBubbleUp(error) || request.runtime.signal?.aborted) throw error;
+    if (isGraphBubbleUp(error) || signal?.aborted) throw error;
     const content = words(`Error: ${asError(error).message.slice(0, 500)}`);
-    return new ToolMessage({ content, tool_call_id: id, name, status: "error" });
+    return new ToolMessage({ content, tool_call_id: call.id, name: call.name, status: "error" });
   }
 };
 
@@ -46,21 +41,21 @@ export const runTool: WrapToolCall = async (request, handler) => {
  * Asks with tools as long as the model takes any: many models and servers have none, and an agent without tools is
  * better than none. `prompt` is what is said to the agent then.
  */
-export function withToolsIfTaken(
-  prompt: string,
-): (...asked: Parameters<WrapModelCall>) => Promise<AIMessage> {
-  let taken = true;
-  return async (request, handler) => {
-    const bare = { ...request, tools: [], systemMessage: new SystemMessage(prompt) };
-    if (request.tools.length === 0) return await handler(request);
-    if (!taken) return await handler(bare);
+export function withToolsIfTaken(prompt: string): AroundModel {
+  const none = new Set<string>();
+  return async (asking, next) => {
+    const { tools, choice } = asking;
+    const key = `${choice.provider}:${choice.name}`;
+    const bare = { ...asking, tools: [], system: new SystemMessage(prompt.trim()) };
+    if (tools.length === 0) return await next(asking);
+    if (none.has(key)) return await next(bare);
     try {
-      return await handler(request);
+      return await next(asking);
     } catch (error) {
       if (!refusesTools(error)) throw error;
-      const answer = await handler(bare);
-      taken = false;
-      return answer;
+      const said = await next(bare);
+      none.add(key);
+      return said;
     }
   };
 }

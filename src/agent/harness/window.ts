@@ -1,5 +1,7 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import type { AgentDefinition } from "../../core/agent.ts";
 import { isCorrection } from "../messages.ts";
+import type { AroundModel } from "./stage.ts";
 
 export type WindowLimits = {
   /** At most so many messages. */
@@ -7,6 +9,10 @@ export type WindowLimits = {
   /** At most so many characters of text and tool arguments. */
   readonly characters: number;
 };
+
+export function windowed({ limits }: Pick<AgentDefinition, "limits">): AroundModel {
+  return async (asking, next) => await next({ ...asking, messages: newest(asking.messages, limits) });
+}
 
 /**
  * The newest part of a thread that fits the limits: what a model is sent does not grow with the thread.

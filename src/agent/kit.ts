@@ -1,0 +1,4 @@
+import type { ClientTool, ServerTool } from "@langchain/core/tools";
+
+/** Tools that belong together, and what the agent is told of them beside its own prompt. */
+export type Kit = { readonly tools: readonly (ClientTool | ServerTool)[]; readonly prompt: string };
