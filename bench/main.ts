@@ -5,7 +5,7 @@ switch (name) {
     await import("./bots.ts");
     console.log(
       "\n`npm run bench -- live` measures answers that are shown while they are written, `npm run bench -- media` the " +
-        "reading of media and the rendering of answers.",
+        "reading of media and the rendering of answers, `npm run bench -- agent` what a turn of an agent costs as threads grow.",
     );
     break;
   case "live":
@@ -14,9 +14,12 @@ switch (name) {
   case "media":
     await import("./media.ts");
     break;
+  case "agent":
+    await import("./agent.ts");
+    break;
   default:
     console.error(
-      `There is no bench "${name}"; there are "bots", which runs without a name, "live" and "media".`,
+      `There is no bench "${name}"; there are "bots", which runs without a name, "live", "media" and "agent".`,
     );
     process.exitCode = 2;
 }
