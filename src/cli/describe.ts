@@ -1,4 +1,5 @@
 import type { Config } from "../config/load.ts";
+import { noteSentence } from "../config/model-choice.ts";
 import type { AgentDefinition } from "../core/agent.ts";
 import type { ChannelRules, ChatRules } from "../core/rules.ts";
 import { modelOf } from "../intake/status.ts";
@@ -29,9 +30,11 @@ export function describe({ channels, rules, notes, file }: Config): readonly str
       }
     }
   }
-  for (const { agent, wanted, set } of notes) {
-    lines.push("", `agent ${agent}: ${wanted} needs ${set.join(", ")}; until then the demo model answers`);
+  for (const agent of rules.agents.values()) {
+    const extras = extrasOf(agent);
+    if (extras.length > 0) lines.push("", `agent ${agent.name}: ${extras.join("; ")}`);
   }
+  for (const note of notes) lines.push("", noteSentence(note));
   return lines;
 }
 
@@ -80,4 +83,27 @@ function shownWords({ context, live }: Pick<ChatRules, "context" | "live">, othe
 function answerer(name: string, agents: ReadonlyMap<string, AgentDefinition>): string {
   const agent = agents.get(name);
   return agent ? `${name} (${modelOf(agent)})` : name;
+}
+
+/** What an agent has beyond a model, a prompt and the files of its chat. */
+function extrasOf(agent: AgentDefinition): readonly string[] {
+  const { fallbacks = [], skills = [], memory, subagents, background, mcp = [], rubric } = agent;
+  const files = memory?.files.length ?? 0;
+  const others = subagents?.agents.map(({ name }) => name).join(", ") ?? "";
+  const all = [
+    fallbacks.length > 0 &&
+      `then asks ${fallbacks.map(({ provider, name }) => `${provider}:${name}`).join(", ")}`,
+    memory?.facts === true && "remembers facts",
+    files > 0 && `knows ${files} ${files === 1 ? "file" : "files"} by heart`,
+    skills.length > 0 && `skills of ${skills.length} ${skills.length === 1 ? "folder" : "folders"}`,
+    subagents && `hands work to ${others}${background ? ", in the background too" : ""}`,
+    mcp.length > 0 && `tools of ${mcp.map(({ name }) => name).join(", ")}`,
+    agent.shell === true && "runs commands in a sandbox",
+    agent.guard !== undefined && "its calls are guarded",
+    agent.todos === true && "keeps a list of what is to be done",
+    rubric && `its answers are graded, at most ${rubric.rounds} times a turn`,
+  ];
+  const extras = all.filter((words) => typeof words === "string");
+  const idle = agent.model.provider === "demo" && agent.graph === undefined && extras.length > 0;
+  return idle ? [...extras, "the demo model uses none of it"] : extras;
 }

@@ -74,18 +74,20 @@ export async function start(options: StartOptions): Promise<number> {
     log,
   });
   const programs = await programsOn(options.env);
+  const runner = createAgentRunner({
+    blobs,
+    clock,
+    log,
+    ...(options.env["PATH"] === undefined ? {} : { path: options.env["PATH"] }),
+    saver: async ({ limits }) => {
+      const { ThreadSaver } = await import("../agent/threads.ts");
+      return new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: limits.mediaTurns });
+    },
+  });
   const gateway = new Gateway({
     database,
     blobs,
-    runner: createAgentRunner({
-      blobs,
-      clock,
-      log,
-      saver: async ({ limits }) => {
-        const { ThreadSaver } = await import("../agent/threads.ts");
-        return new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: limits.mediaTurns });
-      },
-    }),
+    runner,
     workspaces: new Workspaces(join(dataFolder, "chats"), blobs),
     workshop,
     programs,
@@ -140,6 +142,7 @@ export async function start(options: StartOptions): Promise<number> {
   connections.stopTrying();
   await taken;
   await gateway.stop(config.turns.graceSeconds * 1_000);
+  await runner.close();
   workshop.close();
   await http.close();
   await database.close();
@@ -158,6 +161,8 @@ export async function start(options: StartOptions): Promise<number> {
     const before = config;
     config = result.config;
     gateway.use(withDemo(config.rules));
+    // What they are doing for a turn that still runs fails; nothing is waited for.
+    void runner.keep(config.rules.agents.values());
     const { added, removed, changed: touched } = changedChannels(before, config);
     for (const id of [...removed, ...touched]) await connections.close(id);
     for (const id of [...added, ...touched]) {

@@ -1,4 +1,5 @@
 import type { Config } from "../config/load.ts";
+import { noteSentence } from "../config/model-choice.ts";
 import type { Connections } from "../connections.ts";
 import { standingWords } from "../core/standing.ts";
 
@@ -26,15 +27,12 @@ export async function welcome(
       ...(link === undefined ? [] : [`  ${" ".repeat(10)} open ${link} to become its owner`]),
     ];
   });
-  const notes = config.notes.map(
-    ({ agent, wanted, set }) =>
-      `  agent ${agent}: ${wanted} needs ${set.join(", ")}; until then the demo model answers`,
-  );
+  const notes = config.notes.map((note) => `  ${noteSentence(note)}`);
   const demo = [...config.rules.agents.values()].some(
     (agent) => agent.model.provider === "demo" && !agent.graph,
   );
   const how =
-    demo && notes.length === 0
+    demo && config.notes.every(({ spare }) => spare)
       ? [
           "  No model is configured, so the demo answers. Set PERCH_MODEL=openai:gpt-5 and OPENAI_API_KEY, for example in .env.",
         ]

@@ -53,7 +53,7 @@ export function keysAt(
     const other: JsonSchema | undefined = typeof step === "number" ? at?.items : at?.additionalProperties;
     at = at?.properties?.[step] ?? other;
   }
-  const forms = [at ?? {}, ...(at?.oneOf ?? [])];
+  const forms = [at ?? {}, ...(at?.oneOf ?? []), ...(at?.anyOf ?? [])];
   const possible = forms.filter(({ properties = {} }) =>
     Object.entries(properties).every(
       ([key, { const: fixed }]) => fixed === undefined || fixed === (written(key) ?? fixed),
@@ -67,6 +67,7 @@ export type JsonSchema = {
   readonly additionalProperties?: JsonSchema;
   readonly items?: JsonSchema;
   readonly oneOf?: readonly JsonSchema[];
+  readonly anyOf?: readonly JsonSchema[];
   readonly const?: unknown;
   readonly required?: readonly string[];
 };
@@ -141,8 +142,9 @@ function issueFaults(
   return [source.fault(full, hideSecrets(problem, source.secrets), hideSecrets(remedy, source.secrets))];
 }
 
-function isInside({ path }: z.core.$ZodIssue): boolean {
-  return path.length > 0;
+/** Only a map has keys, so what says that one is unknown knows the form too. */
+function isInside({ path, code }: z.core.$ZodIssue): boolean {
+  return path.length > 0 || code === "unrecognized_keys";
 }
 
 type Words = { readonly problem: string; readonly remedy: string };

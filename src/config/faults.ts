@@ -31,10 +31,16 @@ export function pathText(path: Path): string {
 
 /** "Did you mean …?" where a known word is near, else what there is to choose from. */
 export function suggestion(word: string, known: readonly string[]): string {
-  const near = closest(word, known);
-  if (near !== undefined) return `Did you mean "${near}"?`;
+  const near = nearest(word, known);
+  if (near !== undefined) return near;
   if (known.length === 0) return "Remove it";
   return `Known here: ${known.toSorted().join(", ")}`;
+}
+
+/** "Did you mean …?", where a known word is near. */
+export function nearest(word: string, known: readonly string[]): string | undefined {
+  const near = closest(word, known);
+  return near === undefined ? undefined : `Did you mean "${near}"?`;
 }
 
 function closest(word: string, known: readonly string[]): string | undefined {

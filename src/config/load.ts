@@ -4,15 +4,19 @@ import { dirname, join, relative, resolve } from "node:path";
 
 import type { ChannelId } from "../core/identity.ts";
 import type { Rules } from "../core/rules.ts";
-import { loadAgents, readText } from "./agents.ts";
-import type { AgentsFound, ModelNote } from "./agents.ts";
+import { loadAgents } from "./agents.ts";
+import type { AgentsFound } from "./agents.ts";
 import { loadChannels } from "./channels.ts";
 import type { ChannelConfig, Kinds } from "./channels.ts";
 import { check } from "./check.ts";
 import { suggestion } from "./faults.ts";
 import type { Fault } from "./faults.ts";
+import { mcpServer } from "./mcp.ts";
+import type { ModelNote } from "./model-choice.ts";
+import { readText } from "./read-text.ts";
 import { agentsSchema, rootSchema } from "./schema.ts";
 import type { RootSettings } from "./schema.ts";
+import { machineTimeZone } from "./time-zones.ts";
 import { parseDotenv } from "./variables.ts";
 import { child, readYaml } from "./yaml-source.ts";
 import type { YamlSource } from "./yaml-source.ts";
@@ -91,6 +95,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadResult> {
     folder: agentsFolder,
     lookup,
     turnSeconds: root.settings.turns.timeoutSeconds,
+    mcp: serversOf(source, root.settings),
     shown,
   });
   files.push(...agents.files);
@@ -105,7 +110,7 @@ export async function loadConfig(options: LoadOptions): Promise<LoadResult> {
   const all = [...faults.toSorted(byLine), ...dotenv.faults, ...agents.faults];
   if (all.length > 0) return { ok: false, faults: all, files };
 
-  const { data, http, turns, media, answers } = root.settings;
+  const { data, http, turns, media, answers, agents: settings } = root.settings;
   return {
     ok: true,
     config: {
@@ -116,7 +121,11 @@ export async function loadConfig(options: LoadOptions): Promise<LoadResult> {
       turns,
       media,
       answers,
-      rules: { channels: channels.rules, agents: agents.agents },
+      rules: {
+        channels: channels.rules,
+        agents: agents.agents,
+        timeZone: settings.timeZone ?? machineTimeZone(),
+      },
       channels: channels.channels,
       notes: agents.notes,
     },
@@ -162,6 +171,21 @@ function checkRoot(source: YamlSource): {
 function agentsOf(root: unknown): RootSettings["agents"] {
   const read = agentsSchema.safeParse(child(root, "agents") ?? {});
   return read.success ? read.data : DEFAULTS.agents;
+}
+
+/** By name, with those whose faults are told already and which are nothing yet. */
+function serversOf(
+  source: YamlSource,
+  { mcp }: RootSettings,
+): ReadonlyMap<string, ReturnType<typeof mcpServer>> {
+  const written = child(source.value, "mcp");
+  const names = typeof written === "object" && written !== null ? Object.keys(written) : [];
+  return new Map(
+    names.map((name) => {
+      const settings = mcp[name];
+      return [name, settings && mcpServer(name, settings)];
+    }),
+  );
 }
 
 /** The default agent must exist where it is named, or needed. */

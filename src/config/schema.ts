@@ -1,6 +1,8 @@
 import { z } from "zod";
 
 import { COMMANDS } from "../core/commands.ts";
+import { nearest } from "./faults.ts";
+import { isTimeZone, timeZones } from "./time-zones.ts";
 
 // Every default of the configuration stands here, once. Messages read "what is wrong; what to do".
 
@@ -8,7 +10,8 @@ import { COMMANDS } from "../core/commands.ts";
 export const NAME = /^[a-z][a-z0-9-]{0,39}$/;
 export const NAME_RULE = "a name is 1–40 lower-case letters, digits and hyphens, and begins with a letter";
 
-const name = z.string().regex(NAME, `${NAME_RULE}; Rename it`);
+/** Of a channel, an agent or a server of tools. */
+export const name = z.string().regex(NAME, `${NAME_RULE}; Rename it`);
 
 const idText = z
   .string()
@@ -134,7 +137,56 @@ export const channelSchema = z.strictObject({
 export const agentsSchema = z.strictObject({
   folder: z.string().min(1).default("agents").describe("Where the agents' files are, from here."),
   default: name.default("helper").describe("Who answers where a channel names no agent."),
+  timeZone: z
+    .string()
+    .refine(isTimeZone, {
+      error: ({ input }) =>
+        `there is no such time zone; ${nearest(String(input), timeZones()) ?? "Write an IANA name such as Europe/Berlin"}`,
+    })
+    .exactOptional()
+    .describe("In which the agents tell the time, such as Europe/Berlin; this machine's without it."),
 });
+
+/** A server of tools: a program of this machine, or an address. */
+const mcpServer = z
+  .strictObject({
+    command: z.string().min(1).exactOptional().describe("A program that speaks on its stdin and stdout."),
+    args: z.array(z.string()).default([]),
+    env: z
+      .record(
+        z.string().regex(/^[A-Za-z_]\w*$/, "a variable's name is letters, digits and _; Rename it"),
+        z.string(),
+      )
+      .default({})
+      .describe("All that the program finds in its environment, beside PATH."),
+    url: z
+      .url({ protocol: /^https?$/ })
+      .exactOptional()
+      .describe("A server that speaks over HTTP."),
+    headers: z.record(z.string().min(1), z.string()).default({}).describe("Sent with each request."),
+    timeoutSeconds: z
+      .int()
+      .min(1)
+      .max(600)
+      .default(30)
+      .describe("Connecting may take so long, and each call of one of its tools."),
+  })
+  .check(({ value, issues }) => {
+    // Of a key that is misspelt more is known than that the right one is missing.
+    if (issues.length > 0) return;
+    const { command, url, args, env, headers } = value;
+    const issue = (path: string[], message: string): void => {
+      issues.push({ code: "custom", path, message, input: value });
+    };
+    if ((command === undefined) === (url === undefined))
+      issue([], "a server of tools is a program or an address; Write command: or url:, and only one of them");
+    else if (url !== undefined && args.length > 0)
+      issue(["args"], "an address takes no arguments; Remove them");
+    else if (url !== undefined && Object.keys(env).length > 0)
+      issue(["env"], "an address has no environment; Remove it, or write headers:");
+    else if (command !== undefined && Object.keys(headers).length > 0)
+      issue(["headers"], "a program takes no headers; Remove them, or write env:");
+  });
 
 /**
  * The whole file but for the channels, whose keys depend on their kind.
@@ -143,6 +195,10 @@ export const agentsSchema = z.strictObject({
 export const rootSchema = z.strictObject({
   channels: z.record(z.string().regex(NAME, `${NAME_RULE}; Rename it`), z.record(z.string(), z.unknown())),
   agents: agentsSchema.prefault({}),
+  mcp: z
+    .record(z.string().regex(NAME, `${NAME_RULE}; Rename it`), mcpServer)
+    .default({})
+    .describe("Servers of tools (Model Context Protocol); an agent has those that its own file names."),
   data: z
     .strictObject({
       folder: z
@@ -235,62 +291,6 @@ export const rootSchema = z.strictObject({
 
 export type RootSettings = z.output<typeof rootSchema>;
 export type ChannelSettings = z.output<typeof channelSchema>;
-
-/** The front matter of an agent's file. */
-export const agentSchema = z.strictObject({
-  model: z.string().default("demo"),
-  baseUrl: z.url({ protocol: /^https?$/ }).exactOptional(),
-  apiKey: z.string().exactOptional(),
-  graph: z.string().min(1).exactOptional(),
-  assets: z.string().min(1).exactOptional(),
-  transcriber: z
-    .discriminatedUnion(
-      "use",
-      [
-        z.strictObject({
-          use: z.literal("openai"),
-          model: z.string().min(1).default("whisper-1"),
-          baseUrl: z.url({ protocol: /^https?$/ }).default("https://api.openai.com/v1"),
-          apiKey: z.string().min(1).exactOptional(),
-          language: z
-            .string()
-            .regex(/^[a-z]{2}$/, "a language is two letters; Write one such as de")
-            .exactOptional(),
-        }),
-        z.strictObject({
-          use: z.literal("command"),
-          command: z
-            .tuple([z.string().min(1)], z.string())
-            .refine(
-              (words) => words.some((word) => word.includes("{file}")),
-              'a command has to be told where the sound is; Put "{file}" among its arguments',
-            ),
-        }),
-      ],
-      { error: "a transcriber is a server or a program; Write use: openai, or use: command" },
-    )
-    .exactOptional(),
-  files: z.boolean().default(true),
-  choices: z.boolean().default(false),
-  // Over our own table of models.
-  senses: z
-    .strictObject({
-      images: z.boolean().exactOptional(),
-      pdf: z.boolean().exactOptional(),
-      audio: z.boolean().exactOptional(),
-    })
-    .exactOptional(),
-  limits: z
-    .strictObject({
-      messages: z.int().min(1).default(100),
-      // A document of 100 KB whole; about 25,000 tokens, which leaves room for an answer in a model of 32,000.
-      characters: z.int().min(1000).default(102_400),
-      mediaTurns: z.int().min(0).default(3),
-      // Without it `turns.timeoutSeconds` holds.
-      turnSeconds: z.int().min(1).max(86_400).exactOptional(),
-    })
-    .prefault({}),
-});
 
 function bytes(usual: number): z.ZodDefault<z.ZodInt> {
   return z.int().min(1).max(2_000_000_000).default(usual);

@@ -16,9 +16,23 @@ export function looksSecret(text: string): boolean {
   return text.search(SECRET_TEXT) !== -1;
 }
 
+// What a program or server of others calls its secrets.
+const SECRET_NAME =
+  /(?:^|[_-])(?:token|secret|password|passwd|pass|key|auth|authorization|credentials?|cookie)$/i;
+
+/** Environment and headers of a server of tools: some of it is secret, and what is not may stand in the file. */
+export function mayHoldSecret(path: Path): boolean {
+  return path[0] === "mcp" && (path[2] === "env" || path[2] === "headers") && path.length > 3;
+}
+
+/** A name under which a secret is handed on, such as GITHUB_TOKEN or Authorization. */
+export function namesSecret(path: Path): boolean {
+  return mayHoldSecret(path) && SECRET_NAME.test(String(path.at(-1)));
+}
+
 /** What a fault may show of the value at a path; `undefined` where that is nothing. */
 export function showable(written: string, path: Path, type: "text" | "number"): string | undefined {
-  if (holdsSecret(path)) return undefined;
+  if (holdsSecret(path) || mayHoldSecret(path)) return undefined;
   const hidden = hideSecrets(written);
   const person = type === "text" || path.some((step) => typeof step === "string" && PEOPLE_KEYS.has(step));
   const masked = person ? maskDigits(hidden) : hidden;

@@ -2,7 +2,7 @@ import { isAlias, isMap, isScalar, isSeq } from "yaml";
 import type { Document, Scalar } from "yaml";
 
 import type { Path } from "./path.ts";
-import { holdsSecret, looksSecret, maskDigits, showable } from "./secrets.ts";
+import { holdsSecret, looksSecret, maskDigits, mayHoldSecret, namesSecret, showable } from "./secrets.ts";
 import { expand } from "./variables.ts";
 import type { Lookup } from "./variables.ts";
 
@@ -13,6 +13,8 @@ type Trouble = { readonly path: Path; readonly problem: string; readonly remedy:
 // Aliases may make a small file unfold into a huge one, or into itself.
 const MOST_NODES = 20_000;
 const MOST_DEPTH = 32;
+// Shorter words of an environment, such as "debug", stand in sentences of their own.
+const SHORTEST_SECRET = 8; // characters
 
 /** One way through a YAML document, from nodes to plain data; what it meets is kept by path. */
 export class YamlWalk {
@@ -151,10 +153,13 @@ export class YamlWalk {
       return undefined;
     }
     if (looksSecret(literal) || (holdsSecret(path) && literal !== "")) return this.#secretInFile(path);
+    // "Bearer ${TOKEN}" is as it should be.
+    if (namesSecret(path) && names.length === 0) return this.#secretInFile(path);
     this.unset.push(...unset.map((name) => ({ name, path })));
     const mark = this.mark(path);
     if (mark !== undefined && names.length > 0) mark.fromVariable = true;
-    if (holdsSecret(path) && unset.length === 0 && text !== "") this.secrets.push(text);
+    const secret = holdsSecret(path) || (mayHoldSecret(path) && text.length >= SHORTEST_SECRET);
+    if (secret && names.length > 0 && unset.length === 0 && text !== "") this.secrets.push(text);
     return text === "" && names.length > 0 ? undefined : text;
   }
 

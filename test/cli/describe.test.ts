@@ -39,3 +39,32 @@ channels:
     "  everywhere: helper (demo:demo)",
   ]);
 });
+
+it("tells in a line what an agent has beyond a model and a prompt, and which models wait for a key", async () => {
+  const agents = {
+    "config/agents/helper.md": [
+      "---",
+      "model: openai:gpt-5",
+      "fallbacks: [ollama:llama3, anthropic:a]",
+      "memory: { facts: true, files: [./AGENTS.md] }",
+      "subagents: [coder]",
+      "background: true",
+      "mcp: [notes]",
+      'rubric: { criteria: "Is true." }',
+      "---",
+      "x",
+    ].join("\n"),
+    "config/agents/AGENTS.md": "We sell shoes.",
+    "config/agents/coder.md": "---\nshell: true\ntodos: true\n---\nx",
+  };
+  const yaml = "channels:\n  web: { kind: web }\nmcp:\n  notes: { command: notes-server }\n";
+  const config = configOf(await loadYaml(yaml, { files: agents, env: { OPENAI_API_KEY: "k" } }));
+  expect(describe(config).slice(5)).toEqual([
+    "",
+    "agent coder: runs commands in a sandbox; keeps a list of what is to be done; the demo model uses none of it",
+    "",
+    "agent helper: then asks ollama:llama3; remembers facts; knows 1 file by heart; hands work to coder, in the background too; tools of notes; its answers are graded, at most 3 times a turn",
+    "",
+    "agent helper: anthropic:a needs ANTHROPIC_API_KEY; until then it is not asked",
+  ]);
+});

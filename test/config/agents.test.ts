@@ -61,7 +61,7 @@ describe("an agent's file", () => {
         assets: join(there.folder, "config/pictures"),
         files: true,
         choices: true,
-        limits: { messages: 5, characters: 102_400, mediaTurns: 3, turnSeconds: 90 },
+        limits: { messages: 5, characters: 400_000, mediaTurns: 3, turnSeconds: 90 },
       },
     ]);
   });

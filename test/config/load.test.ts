@@ -339,7 +339,7 @@ describe("what Perch ships", () => {
       (await readFile(join(SHIPPED, "perch.yaml"), "utf8")) +
       (await readFile(join(SHIPPED, "agents/helper.md"), "utf8"));
     const names = [...text.matchAll(/\$\{([A-Z_]+)/g)].map(([, name = ""]) => name);
-    const made = new Set(["NAME", "MY_API_KEY"]);
+    const made = new Set(["NAME", "MY_API_KEY", "NOTES_TOKEN", "TICKETS_TOKEN"]);
     expect(names.filter((name) => !made.has(name) && !example.includes(`\n${name}=`))).toEqual([]);
   });
 });

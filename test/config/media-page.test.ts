@@ -4,7 +4,8 @@ import { expect, it } from "vitest";
 import { LIMITS as TELEGRAM } from "../../channels/telegram/limits.ts";
 import { LIMITS as WEB } from "../../channels/web/channel.ts";
 import { LIMITS as WHATSAPP } from "../../channels/whatsapp/limits.ts";
-import { agentSchema, rootSchema } from "../../src/config/schema.ts";
+import { agentSchema } from "../../src/config/agent-schema.ts";
+import { rootSchema } from "../../src/config/schema.ts";
 
 const PAGE = await readFile(join(import.meta.dirname, "../../docs/media.md"), "utf8");
 const { media, answers } = rootSchema.parse({ channels: {} });
