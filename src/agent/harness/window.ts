@@ -1,7 +1,5 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import type { AgentDefinition } from "../../core/agent.ts";
 import { isCorrection } from "../messages.ts";
-import type { AroundModel } from "./stage.ts";
 
 export type WindowLimits = {
   /** At most so many messages. */
@@ -10,41 +8,48 @@ export type WindowLimits = {
   readonly characters: number;
 };
 
-export function windowed({ limits }: Pick<AgentDefinition, "limits">): AroundModel {
-  return async (asking, next) => await next({ ...asking, messages: newest(asking.messages, limits) });
+/** The newest part of a thread that fits the limits; see `newestBySize`. */
+export function newest(messages: readonly BaseMessage[], limits: WindowLimits): readonly BaseMessage[] {
+  return newestBySize(messages, { messages: limits.messages, size: limits.characters }, length);
 }
 
 /**
- * The newest part of a thread that fits the limits: what a model is sent does not grow with the thread.
+ * The newest part of a thread that fits the limits, where `sizeOf` says how large a message is.
  * A message with tool calls and the results after it stay together; the newest human message, its corrections and the
  * newest message are always there, whole, even where they alone break the limits; what would stand before the first human
  * message is left out. The order is kept.
  */
-export function newest(messages: readonly BaseMessage[], limits: WindowLimits): readonly BaseMessage[] {
+export function newestBySize(
+  messages: readonly BaseMessage[],
+  limits: { readonly messages: number; readonly size: number },
+  sizeOf: (message: BaseMessage) => number,
+): readonly BaseMessage[] {
   const asked = messages.findLastIndex((each) => HumanMessage.isInstance(each) && !isCorrection(each));
   const held = messages.flatMap((each, at) =>
     at === asked || (asked >= 0 && at > asked && isCorrection(each)) ? [at] : [],
   );
   let room = limits.messages;
-  let characters = limits.characters;
+  let left = limits.size;
+  const sizeBetween = (from: number, to: number): number =>
+    messages.slice(from, to).reduce((sum, message) => sum + sizeOf(message), 0);
   const take = (from: number, to: number): void => {
     room -= to - from;
-    for (let at = from; at < to; at += 1) characters -= length(messages[at]);
+    left -= sizeBetween(from, to);
   };
   // Their places are taken first, so that a long tool loop cannot push out what was asked.
   for (const at of held) take(at, at + 1);
 
   let start = messages.length;
+  let isNewest = true;
   while (start > 0) {
     if (held.includes(start - 1)) {
       start -= 1;
       continue;
     }
     const from = batchStart(messages, start);
-    const size = messages.slice(from, start).reduce((sum, message) => sum + length(message), 0);
-    const last = start === messages.length;
-    if (!last && (start - from > room || size > characters)) break;
+    if (!isNewest && (start - from > room || sizeBetween(from, start) > left)) break;
     take(from, start);
+    isNewest = false;
     start = from;
   }
 
@@ -64,8 +69,8 @@ function batchStart(messages: readonly BaseMessage[], end: number): number {
   return called || ToolMessage.isInstance(head) ? start : end - 1;
 }
 
-function length(message: BaseMessage | undefined): number {
-  if (message === undefined) return 0;
+/** The characters of a message's text and arguments. */
+export function length(message: BaseMessage): number {
   const calls = AIMessage.isInstance(message) ? (message.tool_calls ?? []) : [];
   return calls.reduce((sum, call) => sum + JSON.stringify(call.args).length, message.text.length);
 }
