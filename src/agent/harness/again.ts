@@ -1,0 +1,45 @@
+import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { type Asking, both, type Said } from "./stage.ts";
+
+/** A word of ours to the model. It stands in one request, on the human side, and never in the thread. */
+export function noted(asking: Asking, text: string): Asking {
+  const note = new HumanMessage(`[A note from the system that runs you, not from a person: ${text}]`);
+  return { ...asking, messages: [...asking.messages, note] };
+}
+
+/** Asks again with a note in the place of an answer that is not to be kept; what was noticed beside it is. */
+export async function askAgain(
+  asking: Asking,
+  next: (asking: Asking) => Promise<Said>,
+  discarded: Said,
+  text: string,
+): Promise<Said> {
+  const said = await next(noted(asking, text));
+  return { ...said, update: both(discarded.update, said.update) };
+}
+
+/** Why the words of an answer are not, or not only, the model's. */
+export type Notice = "refused" | "cut" | "blank" | "stopped";
+
+/**
+ * An answer of the model with this text in the place of all that it said. Every form of its calls is gone, and so
+ * are thoughts, for a provider refuses them where they were cut off.
+ */
+export function answerWith(answer: AIMessage, text: string, notice: Notice): AIMessage {
+  const { id, name, usage_metadata: usage } = answer;
+  // OpenAI's converter would send what is in there as it came, calls included.
+  const { output: _output, ...metadata } = answer.response_metadata;
+  return new AIMessage({
+    ...(id === undefined ? {} : { id }),
+    ...(name === undefined ? {} : { name }),
+    content: text,
+    ...(usage === undefined ? {} : { usage_metadata: usage }),
+    additional_kwargs: { perchNotice: notice },
+    response_metadata: metadata,
+  });
+}
+
+/** Whether this is what the model wants to say, rather than a step on the way or a word of ours. */
+export function isFinal(answer: AIMessage): boolean {
+  return (answer.tool_calls?.length ?? 0) === 0 && answer.additional_kwargs["perchNotice"] === undefined;
+}
