@@ -1,0 +1,105 @@
+import type { Transaction } from "kysely";
+import type { Clock } from "../core/clock.ts";
+import type { EffectLog, StoredEffect } from "../core/effects.ts";
+import type { Hold, ThreadId } from "../core/identity.ts";
+import type { Log } from "../core/log.ts";
+import type { Database } from "./database.ts";
+import { assertHeld } from "./holds.ts";
+import { insist } from "./insist.ts";
+import type { Tables } from "./tables.ts";
+
+/** Of one attempt at a turn. */
+export type EffectsOf = {
+  readonly hold: Hold;
+  readonly thread: ThreadId;
+  /** The message that is answered, as the thread knows it. */
+  readonly message: string;
+  /** Whether there was an attempt before: otherwise nobody has to look. */
+  readonly again: boolean;
+};
+
+/** The effects of a turn, and whether there are any that the end of the turn must forget. */
+export type TurnEffects = EffectLog & { readonly any: boolean };
+
+export function turnEffects(
+  database: Database,
+  { hold, thread, message, again }: EffectsOf,
+  by: { readonly clock: Clock; readonly log: Log; readonly closing: AbortSignal },
+): TurnEffects {
+  let known: Promise<readonly StoredEffect[]> | undefined = again ? undefined : Promise.resolve([]);
+  let any = false;
+  const set = (effects: readonly StoredEffect[]): void => {
+    known = Promise.resolve(effects);
+    any = effects.length > 0;
+  };
+  const all = async (): Promise<readonly StoredEffect[]> => {
+    known ??= read(database, { thread, message });
+    try {
+      const effects = await known;
+      any ||= effects.length > 0;
+      return effects;
+    } catch (error) {
+      known = undefined;
+      throw error;
+    }
+  };
+  return {
+    get any() {
+      return any;
+    },
+    earlier: all,
+    async begin(call, step) {
+      // Two calls of one message begin at once; what each adds is added to what is there by then.
+      await all();
+      await database.db.transaction().execute(async (trx) => {
+        await assertHeld(trx, hold);
+        await trx
+          .insertInto("effect")
+          .values({ chat_id: hold.chat, thread, message, call, step, at: by.clock.now() })
+          .onConflict((conflict) => conflict.columns(["thread", "message", "call"]).doNothing())
+          .execute();
+      });
+      set([...(await all()).filter((each) => each.call !== call), { call, step }]);
+    },
+    async done(call, result) {
+      // It has happened: a disk that is full is only a wait.
+      await insist(
+        async () =>
+          await database.db.transaction().execute(async (trx) => {
+            await assertHeld(trx, hold);
+            await trx
+              .updateTable("effect")
+              .set({ done: 1, result })
+              .where("thread", "=", thread)
+              .where("message", "=", message)
+              .where("call", "=", call)
+              .execute();
+          }),
+        by,
+      );
+      set((await all()).map((each) => (each.call === call ? { ...each, result } : each)));
+    },
+  };
+}
+
+/** In the transaction that ends the turn: what was done is in its thread by then. */
+export async function forgetEffects(
+  trx: Transaction<Tables>,
+  { thread, message }: { readonly thread: ThreadId; readonly message: string },
+): Promise<void> {
+  await trx.deleteFrom("effect").where("thread", "=", thread).where("message", "=", message).execute();
+}
+
+async function read(
+  { db }: Database,
+  { thread, message }: { readonly thread: ThreadId; readonly message: string },
+): Promise<readonly StoredEffect[]> {
+  const rows = await db
+    .selectFrom("effect")
+    .select(["call", "step", "done", "result"])
+    .where("thread", "=", thread)
+    .where("message", "=", message)
+    .orderBy("id")
+    .execute();
+  return rows.map(({ call, step, done, result }) => (done === 1 ? { call, step, result } : { call, step }));
+}

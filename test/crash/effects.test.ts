@@ -1,0 +1,150 @@
+import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import { describe, expect, it } from "vitest";
+import { startOpenAi } from "../support/models/openai.ts";
+import type { Json, ModelRequest } from "../support/models/server.ts";
+import { operatorFolder, spawnPerch } from "../support/perch-process.ts";
+import { startTelegram } from "../support/telegram/emulator.ts";
+
+const PRELOAD = pathToFileURL(join(import.meta.dirname, "../support/crash-preload.mjs")).href;
+const ADA = 1_001;
+
+type Point =
+  | { readonly before: string }
+  | { readonly after: string }
+  /** As soon as the command has written its first line. */
+  | { readonly during: true };
+
+/** A command that has an effect: a line in a file, and another one after a while where that is what is cut off. */
+const ONE_LINE = "echo done >> /chat/workspace/log; cat /chat/workspace/log | wc -l";
+const TWO_LINES = "echo done >> /chat/workspace/log; sleep 20; echo late >> /chat/workspace/log";
+
+/** Ends Perch once, at this point of a turn that runs a command, and starts it again; gives what has become of it. */
+async function crash(point: Point): Promise<{
+  readonly lines: readonly string[];
+  readonly answers: readonly string[];
+  readonly commands: number;
+  readonly told: string;
+}> {
+  let commands = 0;
+  let told = "";
+  const telegram = await startTelegram();
+  const model = await startOpenAi({
+    otherwise: (request: ModelRequest) => {
+      const last = (request.body["messages"] as readonly Json[]).at(-1);
+      if (last?.["role"] === "tool") {
+        told = String(last["content"]);
+        return "It is done, as far as I know.";
+      }
+      if (!JSON.stringify(last?.["content"]).includes("go")) return "Still here.";
+      commands += 1;
+      const command = "during" in point ? TWO_LINES : ONE_LINE;
+      return { toolCalls: [{ id: `call-${commands}`, name: "shell", args: { command } }] };
+    },
+  });
+  const folder = await operatorFolder({
+    "config/perch.yaml": [
+      `channels: { tg: { kind: telegram, token: "\${TOKEN}", apiRoot: "${telegram.apiRoot}", agent: helper, allow: ["${ADA}"] } }`,
+      "agents: { folder: ../agents }",
+      "http: { port: 0 }",
+    ].join("\n"),
+    "agents/helper.md": `---\nmodel: openai:test\nbaseUrl: ${model.url}\napiKey: \${KEY}\nshell: true\n---\nBe brief.\n`,
+  });
+  const armed = join(folder.path, "armed");
+  writeFileSync(armed, "");
+  const env = {
+    TOKEN: telegram.token,
+    KEY: "none",
+    PERCH_LOG: "warn",
+    PERCH_CRASH_IF: armed,
+    ...("before" in point ? { PERCH_CRASH_BEFORE: point.before } : {}),
+    ...("after" in point ? { PERCH_CRASH_AFTER: point.after } : {}),
+  };
+  const start = () => spawnPerch({ folder: folder.path, env, node: ["--import", PRELOAD] });
+  const log = (): string | undefined => {
+    const chats = readdirSync(folder.path, { recursive: true, encoding: "utf8" });
+    const found = chats.find((path) => path.endsWith(join("workspace", "log")));
+    return found === undefined ? undefined : join(folder.path, found);
+  };
+  const answered = (count: number): Promise<void> =>
+    new Promise((resolve) => {
+      const look = (): void => (telegram.sentTo(ADA).length >= count ? resolve() : undefined);
+      telegram.on("afterCommit", look);
+      look();
+    });
+  const ada = telegram.privateChat({ id: ADA, firstName: "Ada" });
+  let perch = start();
+  try {
+    ada.sendText("go");
+    if ("during" in point) {
+      while (log() === undefined && perch.child.exitCode === null)
+        await new Promise((resolve) => setImmediate(resolve));
+      perch.child.kill("SIGKILL");
+    }
+    const code = await perch.ended;
+    if (code !== null) throw new Error(`perch ended by itself with ${code}:\n${perch.output()}`);
+    rmSync(armed);
+    perch = start();
+    await Promise.race([
+      answered(1),
+      perch.ended.then((end) => Promise.reject(new Error(`perch ended with ${end}:\n${perch.output()}`))),
+    ]);
+    ada.sendText("are you there?");
+    await answered(2);
+    const file = log();
+    const lines =
+      file !== undefined && existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : [];
+    return { lines, answers: telegram.sentTo(ADA).map(({ text }) => text ?? ""), commands, told };
+  } finally {
+    perch.child.kill("SIGTERM");
+    await perch.ended;
+    await telegram.close();
+    await model.close();
+    await folder.remove();
+  }
+}
+
+const ANSWERS = ["It is done, as far as I know.", "Still here."];
+const UNKNOWN = "begun before, and the process ended before it was known whether it took effect";
+
+describe("kill -9 in a turn whose tool has an effect", () => {
+  it.each([
+    ["before the call is written down: it is made once", { before: 'insert into "effect"' }, 1, 2, "1"],
+    [
+      "before the call is made: it is not made, and the model is told",
+      { after: 'insert into "effect"' },
+      0,
+      1,
+      UNKNOWN,
+    ],
+    [
+      "while the call is made: it is cut off, not made again, and the model is told",
+      { during: true },
+      1,
+      1,
+      UNKNOWN,
+    ],
+    [
+      "before the result is written down: it is not made again, and the model is told",
+      { before: 'update "effect"' },
+      1,
+      1,
+      UNKNOWN,
+    ],
+    ["after the result was written down: it is not made again", { after: 'update "effect"' }, 1, 1, "1"],
+    [
+      "after all of it is in the thread: it is not made again",
+      { after: 'insert into "thread_checkpoint"' },
+      1,
+      1,
+      "1",
+    ],
+  ] as const)("%s", { timeout: 90_000 }, async (_what, point, effects, commands, told) => {
+    const seen = await crash(point);
+    expect(seen.lines).toEqual(Array.from({ length: effects }, () => "done"));
+    expect(seen.answers).toEqual(ANSWERS);
+    expect(seen.commands).toBe(commands);
+    expect(seen.told).toContain(told);
+  });
+});
