@@ -9,6 +9,7 @@ import { readPdf } from "./documents/pdf.ts";
 import { readText } from "./documents/plain.ts";
 import { tidy } from "./documents/tidy.ts";
 import type { MediaLimits } from "./limits.ts";
+import type { MediaPart } from "./part.ts";
 import { isTextType } from "./text-types.ts";
 import { type Fetched, type File, setAside, type Taken, unusable } from "./taken.ts";
 
@@ -17,6 +18,7 @@ export type DocumentJob = {
   readonly limits: MediaLimits;
   /** Whether pages of a scan are worth being drawn. */
   readonly sees: boolean;
+  readonly part?: MediaPart;
 };
 
 /** A document with the text that could be taken out of it, or the sentence that says why there is none. */
@@ -34,14 +36,15 @@ export async function takeDocument(job: DocumentJob, blobs: FileBlobs): Promise<
 /** By the bytes alone: names and declared types are wrong as often as not. */
 async function understand(
   bytes: Uint8Array,
-  { fetched: { file }, limits, sees }: DocumentJob,
+  { fetched: { file }, limits, sees, part }: DocumentJob,
   blobs: FileBlobs,
 ): Promise<Contents | Unread> {
   try {
     const head = Buffer.from(bytes.subarray(0, 1_024)).toString("latin1");
     if (["PK\u0003\u0004", "PK\u0005\u0006", "PK\u0007\u0008"].some((mark) => head.startsWith(mark)))
       return await readPackage(bytes, { limits, sees }, blobs);
-    if (isPdf(head, bytes)) return await readPdf(bytes, { limits, sees }, blobs);
+    if (isPdf(head, bytes))
+      return await readPdf(bytes, { limits, sees, ...(part === undefined ? {} : { part }) }, blobs);
     if (head.startsWith("\u00d0\u00cf\u0011\u00e0\u00a1\u00b1\u001a\u00e1")) {
       const format = oleFormat(bytes);
       return format === "encrypted" ? PASSWORD : unsupported(format);
@@ -73,7 +76,7 @@ function mayBeText(mimeType: string): boolean {
 }
 
 async function blockOf(
-  { text, mimeType, note, stills }: Contents,
+  { text, mimeType, note, stills, part }: Contents,
   file: File,
   original: Uint8Array,
   blobs: FileBlobs,
@@ -85,6 +88,7 @@ async function blockOf(
     ...(text.trim() === "" ? {} : { extract: await textExtract(text, file, original, blobs) }),
     ...(note === undefined ? {} : { note }),
     ...(stills === undefined ? {} : { stills }),
+    ...(part === undefined ? {} : { part }),
   };
 }
 

@@ -2,6 +2,7 @@ import type { Still } from "../core/blocks.ts";
 import type { FileBlobs } from "../store/blobs.ts";
 import { ffmpeg, probe } from "./ffmpeg.ts";
 import { PpmReader, type RawPicture } from "./ppm.ts";
+import type { MediaPart } from "./part.ts";
 import type { File } from "./taken.ts";
 
 /** Takes pictures out of a video, spread over its length. */
@@ -10,6 +11,7 @@ export type FramesJob = {
   readonly ffmpeg: string;
   /** Without it only what the file says of itself is read. */
   readonly stills: boolean;
+  readonly part?: MediaPart;
 };
 
 export type Frames =
@@ -46,9 +48,11 @@ export async function takeFrames(job: FramesJob, blobs: FileBlobs): Promise<Fram
   if (Math.max(width, height) > LONGEST_SIDE) return { is: "too_large", width, height, limit: LONGEST_SIDE };
   const known = { is: "video", ...(seconds === undefined ? {} : { seconds }), width, height, sound } as const;
   if (!job.stills) return { ...known, stills: [] };
-  const step = stepOf(seconds);
+  const { part } = job;
+  const length = lengthOf(seconds, part);
+  const step = stepOf(length);
   const long = step > STEP_SECONDS;
-  const of = { step, seconds };
+  const of = { step, seconds: length, ...(part === undefined ? {} : { part }) };
   // Only key frames of a long one: there is no time for more.
   const quick = long ? await sample(job.ffmpeg, path, of, CPU_SECONDS, ["-skip_frame", "nokey"]) : NONE;
   const left = CPU_SECONDS - Math.ceil(quick.cpuSeconds);
@@ -59,8 +63,18 @@ export async function takeFrames(job: FramesJob, blobs: FileBlobs): Promise<Fram
   for (const { at, jpeg, ...size } of taken) {
     stills.push({ blob: await blobs.put(jpeg), bytes: jpeg.length, ...size, label: markOf(at) });
   }
-  const note = noteOf(taken.length, taken.at(-1)?.at ?? 0, step, seconds);
+  const note =
+    part === undefined
+      ? noteOf(taken.length, taken.at(-1)?.at ?? 0, step, seconds)
+      : `${framesIn(taken.length)}, from ${markOf(part.from)} on alone`;
   return { ...known, ...turned(sides, stills), stills, ...(note === undefined ? {} : { note }) };
+}
+
+/** How much of it is gone through. */
+function lengthOf(seconds: number | undefined, part: MediaPart | undefined): number | undefined {
+  if (part === undefined) return seconds;
+  const rest = seconds === undefined ? undefined : Math.max(0, seconds - part.from);
+  return rest === undefined ? part.count : Math.min(part.count ?? rest, rest);
 }
 
 function stepOf(seconds: number | undefined): number {
@@ -82,7 +96,11 @@ const NONE: Sample = { taken: [], cpuSeconds: 0 };
 async function sample(
   program: string,
   path: string,
-  { step, seconds }: { readonly step: number; readonly seconds: number | undefined },
+  {
+    step,
+    seconds,
+    part,
+  }: { readonly step: number; readonly seconds: number | undefined; readonly part?: MediaPart },
   cpuSeconds: number,
   input: readonly string[],
 ): Promise<Sample> {
@@ -96,7 +114,7 @@ async function sample(
   await ffmpeg({
     program,
     path,
-    input: ["-benchmark", ...input],
+    input: ["-benchmark", ...input, ...cutOf(part)],
     cpuSeconds,
     output: [
       ...`-map 0:V:0 -frames:v ${MOST_STILLS} -r 1 -c:v ppm -f image2pipe -vf`.split(" "),
@@ -119,9 +137,16 @@ async function sample(
   });
   const taken = jpegs.flatMap((jpeg, index) => {
     const at = times[index];
-    return jpeg === undefined || at === undefined ? [] : [{ ...jpeg, at }];
+    // Behind a place that was looked for, ffmpeg counts from there.
+    return jpeg === undefined || at === undefined ? [] : [{ ...jpeg, at: at + (part?.from ?? 0) }];
   });
   return { taken, cpuSeconds: used };
+}
+
+/** Options of an input of which a part is read. */
+function cutOf(part: MediaPart | undefined): readonly string[] {
+  if (part === undefined) return [];
+  return ["-ss", String(part.from), ...(part.count === undefined ? [] : ["-t", String(part.count)])];
 }
 
 const QUALITY = 85;
@@ -160,11 +185,15 @@ function turned(
 }
 
 function noteOf(count: number, last: number, step: number, seconds: number | undefined): string | undefined {
-  const frames = count === 1 ? "1 frame" : `${count} frames`;
+  const frames = framesIn(count);
   if (seconds !== undefined && seconds - last > 2 * step + 1)
     return `${frames}, of the first ${markOf(last)} of ${markOf(seconds)} only`;
   if (step > STEP_SECONDS) return `${frames}, one every ${Math.round(step)} s`;
   return undefined;
+}
+
+function framesIn(count: number): string {
+  return count === 1 ? "1 frame" : `${count} frames`;
 }
 
 /** "0:02", "0:00.7", "1:02:03". */

@@ -39,7 +39,14 @@ export async function withDecoded<T>(
   const folder = await by.blobs.scratch();
   try {
     const path = join(folder, "sound.wav");
-    const job = { file, into: path, seconds, ffmpeg: by.programs.ffmpeg };
+    const { part } = by;
+    const job = {
+      file,
+      into: path,
+      seconds: Math.min(seconds, part?.count ?? seconds),
+      ...(part === undefined ? {} : { from: part.from }),
+      ffmpeg: by.programs.ffmpeg,
+    };
     const sound = await by.workshop.run("sound", job, signal);
     if (sound.is !== "sound") return await work(sound);
     const { peak, ...rest } = sound;

@@ -29,20 +29,23 @@ export class WavWriter {
   readonly #file: FileHandle;
   readonly #most: number;
   readonly #resampler = new Resampler();
+  /** Samples that are still to be passed over. */
+  #skip: number;
   samples = 0;
   /** Of full scale, 0 to 1. */
   peak = 0;
 
-  private constructor(file: FileHandle, most: number) {
+  private constructor(file: FileHandle, most: number, skip: number) {
     this.#file = file;
     this.#most = most;
+    this.#skip = skip;
   }
 
-  /** Replaces what is at `path`. Takes at most `seconds` of sound. */
-  static async open(path: string, seconds: number): Promise<WavWriter> {
+  /** Replaces what is at `path`. Takes at most `seconds` of sound, after the first `skip` seconds. */
+  static async open(path: string, seconds: number, skip = 0): Promise<WavWriter> {
     const file = await open(path, "w", 0o600);
     await file.write(wavHeader(0));
-    return new WavWriter(file, Math.ceil(seconds * RATE));
+    return new WavWriter(file, Math.ceil(seconds * RATE), Math.round(skip * RATE));
   }
 
   /** Nothing more is taken. */
@@ -64,7 +67,9 @@ export class WavWriter {
 
   /** Samples that are of our kind already. */
   async writeSamples(samples: Int16Array): Promise<void> {
-    const taken = samples.subarray(0, this.#most - this.samples);
+    const passed = Math.min(this.#skip, samples.length);
+    this.#skip -= passed;
+    const taken = samples.subarray(passed, passed + this.#most - this.samples);
     for (const sample of taken) this.peak = Math.max(this.peak, Math.abs(sample) / 32_768);
     this.samples += taken.length;
     await this.#file.writeFile(Buffer.from(taken.buffer, taken.byteOffset, taken.byteLength));

@@ -4,6 +4,7 @@ import type { Log } from "../core/log.ts";
 import type { FileBlobs } from "../store/blobs.ts";
 import type { Lane } from "./lanes.ts";
 import type { MediaLimits } from "./limits.ts";
+import type { MediaPart } from "./part.ts";
 import type { Programs } from "./programs.ts";
 import type { Workshop } from "./workshop.ts";
 
@@ -24,4 +25,6 @@ export type Reading = {
    * process. Decoded sound takes much room, so none lies there and waits.
    */
   readonly listening: Lane;
+  /** All of it without one; what has neither pages nor seconds is always read whole. */
+  readonly part?: MediaPart;
 };

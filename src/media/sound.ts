@@ -12,6 +12,8 @@ export type SoundJob = {
   readonly into: string;
   /** At most so much is decoded. */
   readonly seconds: number;
+  /** So many are passed over, and no more than `seconds` are decoded after them. */
+  readonly from?: number;
   readonly ffmpeg: string | undefined;
 };
 
@@ -37,13 +39,15 @@ const MARGIN_SECONDS = 1;
 export async function takeSound(job: SoundJob, blobs: FileBlobs): Promise<Sound> {
   const { mimeType, blob } = job.file;
   const path = blobs.pathOf(blob);
-  const decoders = [
-    ...(job.ffmpeg === undefined ? [] : [byFfmpeg(job.ffmpeg, job.seconds + MARGIN_SECONDS)]),
-    ...[ownDecoder(mimeType) ?? []].flat(),
+  const { from = 0 } = job;
+  const most = job.from === undefined ? job.seconds + MARGIN_SECONDS : job.seconds;
+  const decoders: readonly { readonly decode: Decoder; readonly skip: number }[] = [
+    ...(job.ffmpeg === undefined ? [] : [{ decode: byFfmpeg(job.ffmpeg, from, most), skip: 0 }]),
+    ...[ownDecoder(mimeType) ?? []].flat().map((decode) => ({ decode, skip: from })),
   ];
   let known = false;
-  for (const decode of decoders) {
-    const wav = await WavWriter.open(job.into, job.seconds + MARGIN_SECONDS);
+  for (const { decode, skip } of decoders) {
+    const wav = await WavWriter.open(job.into, most, skip);
     try {
       // One that finds no sound may only be the wrong one for it.
       known = (await decode(path, wav)) || known;
@@ -60,12 +64,13 @@ export async function takeSound(job: SoundJob, blobs: FileBlobs): Promise<Sound>
   return { is: job.ffmpeg === undefined ? "unknown" : "broken" };
 }
 
-function byFfmpeg(program: string, seconds: number): Decoder {
+function byFfmpeg(program: string, from: number, seconds: number): Decoder {
   return async (path, into) => {
     const odd = { byte: Buffer.alloc(0) };
     return await ffmpeg({
       program,
       path,
+      ...(from === 0 ? {} : { input: ["-ss", String(from)] }),
       cpuSeconds: CPU_SECONDS,
       output: `-loglevel error -map 0:a:0 -t ${seconds} -ac 1 -ar ${RATE} -f s16le`.split(" "),
       async take(chunk) {

@@ -29,7 +29,7 @@ async function takeItself(unfetched: Unfetched, by: Reading, signal: AbortSignal
   // What is declared is believed where it is against the file: it then need not be fetched.
   if ((declared.bytes ?? 0) > capOf(kind, by.limits))
     return tooLarge(called, declared.bytes, capOf(kind, by.limits));
-  if (kind === "audio" && (declared.durationSeconds ?? 0) > by.limits.audioSeconds)
+  if (kind === "audio" && !by.part && (declared.durationSeconds ?? 0) > by.limits.audioSeconds)
     return tooLong(called, declared.durationSeconds, by.limits.audioSeconds);
   let fetched: Fetched | undefined;
   try {
@@ -84,12 +84,13 @@ function isInstead(kind: MediaKind, mimeType: string, name: string | undefined):
 }
 
 function understand(kind: MediaKind, fetched: Fetched, by: Reading, signal: AbortSignal): Promise<Taken> {
-  const { workshop, limits, senses } = by;
+  const { workshop, limits, senses, part } = by;
+  const some = part === undefined ? {} : { part };
   switch (kind) {
     case "image":
       return workshop.run("image", { fetched, limits }, signal);
     case "file":
-      return workshop.run("document", { fetched, limits, sees: senses.images }, signal);
+      return workshop.run("document", { fetched, limits, sees: senses.images, ...some }, signal);
     case "audio":
       return takeAudio(fetched, by, signal);
     case "video":

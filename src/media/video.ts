@@ -17,7 +17,9 @@ export async function takeVideo(fetched: Fetched, by: Reading, signal: AbortSign
   const asItCame: MediaBlock = { type: "video", ...file, ...timed };
   if (ffmpeg === undefined) return setAside(called, "unsupported", "media.video_unsupported", {}, asItCame);
   if (file.bytes > LARGEST_BYTES) return tooLarge(called, file.bytes, LARGEST_BYTES);
-  const frames = await by.workshop.run("frames", { file, ffmpeg, stills: by.senses.images }, signal);
+  const part = by.part === undefined ? {} : { part: by.part };
+  const job = { file, ffmpeg, stills: by.senses.images, ...part };
+  const frames = await by.workshop.run("frames", job, signal);
   switch (frames.is) {
     case "broken":
       return unusable(called, "unreadable", "media.broken");
@@ -70,7 +72,7 @@ async function heardIn(
     const heard = await hear(decoded, undefined, transcriber, by, signal);
     if (!("said" in heard))
       return heard.no === "words" ? {} : { note: "its sound could not be written down" };
-    const more = decoded.is === "sound" && decoded.more;
+    const more = !by.part && decoded.is === "sound" && decoded.more;
     return {
       extract: await transcriptOf(heard.said, by.blobs),
       ...(more ? { note: `transcript of the first ${durationWords(limits.audioSeconds)} only` } : {}),

@@ -5,6 +5,7 @@ import { bytesWords, durationWords } from "../core/words.ts";
 import { type Decoded, hear, transcriptOf, withDecoded } from "./listen.ts";
 import { formatName } from "./documents/formats.ts";
 import { BYTES_A_SECOND } from "./pcm.ts";
+import type { MediaPart } from "./part.ts";
 import type { Reading } from "./reading.ts";
 import { type Fetched, type Taken, setAside, unusable } from "./taken.ts";
 
@@ -19,9 +20,10 @@ export async function takeAudio(fetched: Fetched, by: Reading, signal: AbortSign
   }
   const work = async (decoded: Decoded): Promise<Taken> => {
     if (decoded.is === "broken") return unusable(called, "unreadable", "media.broken");
-    if (decoded.is === "sound" && decoded.more) return tooLong(called, declared, limits.audioSeconds);
+    if (decoded.is === "sound" && decoded.more && !by.part)
+      return tooLong(called, declared, limits.audioSeconds);
     const seconds = decoded.is === "sound" ? decoded.seconds : declared;
-    const block: MediaBlock = { type: "audio", ...file, ...timed(seconds), ...cutNote(decoded) };
+    const block: MediaBlock = { type: "audio", ...file, ...timed(seconds), ...noteOf(decoded, by.part) };
     return transcriber
       ? await written(block, called, transcriber, decoded, by, signal)
       : await heardByModel(block, called, decoded, by);
@@ -47,7 +49,8 @@ async function written(
   signal: AbortSignal,
 ): Promise<Taken> {
   const original = { path: by.blobs.pathOf(block.blob), mimeType: block.mimeType, bytes: block.bytes };
-  const heard = await hear(decoded, original, transcriber, by, signal);
+  // Of a part there is only what was decoded.
+  const heard = await hear(decoded, by.part ? undefined : original, transcriber, by, signal);
   if ("said" in heard) {
     const extract = await transcriptOf(heard.said, by.blobs);
     return { blocks: [{ ...block, extract }], outcome: "transcribed" };
@@ -78,7 +81,7 @@ async function heardByModel(
   if (decoded.is !== "sound")
     return unusable(called, "unsupported", "media.voice_unsupported", { format: formatName(block.mimeType) });
   if (decoded.silent) return unusable(called, "unreadable", "media.voice_empty");
-  if (HEARD_TYPES.has(block.mimeType) && block.bytes <= HEARD_BYTES)
+  if (!by.part && HEARD_TYPES.has(block.mimeType) && block.bytes <= HEARD_BYTES)
     return { blocks: [block], outcome: "seen" };
   const { wav, seconds } = decoded;
   if (wav.bytes > HEARD_BYTES) return tooLong(called, seconds, Math.floor(HEARD_BYTES / BYTES_A_SECOND));
@@ -111,6 +114,7 @@ function timed(seconds: number | undefined): Pick<MediaBlock, "durationSeconds">
   return seconds === undefined ? {} : { durationSeconds: Math.round(seconds * 10) / 10 };
 }
 
-function cutNote(decoded: Decoded): Pick<MediaBlock, "note"> {
+function noteOf(decoded: Decoded, part: MediaPart | undefined): Pick<MediaBlock, "note"> {
+  if (part) return { note: `what is heard from ${durationWords(part.from)} on alone` };
   return decoded.is === "sound" && decoded.cutOff ? { note: "the end is missing" } : {};
 }

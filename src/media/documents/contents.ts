@@ -9,6 +9,8 @@ export type Contents = {
   readonly mimeType?: string;
   readonly note?: string;
   readonly stills?: readonly Still[];
+  /** It is not all of the document, but what was asked for. */
+  readonly part?: true;
 };
 
 /** Why there is nothing to read. */

@@ -1,6 +1,7 @@
 import { oneLine } from "../../core/words.ts";
 import type { FileBlobs } from "../../store/blobs.ts";
 import type { MediaLimits } from "../limits.ts";
+import type { MediaPart } from "../part.ts";
 import { BROKEN, type Contents, EMPTY, NO_TEXT, PASSWORD, type Unread } from "./contents.ts";
 import { drawPages, isBlank } from "./pdf-scan.ts";
 import type { PDFDocumentProxy, PDFPageProxy } from "unpdf/pdfjs";
@@ -17,7 +18,7 @@ const COLUMN_GAP = 1.5;
  */
 export async function readPdf(
   bytes: Uint8Array,
-  { limits, sees }: { readonly limits: MediaLimits; readonly sees: boolean },
+  { limits, sees, part }: { readonly limits: MediaLimits; readonly sees: boolean; readonly part?: MediaPart },
   blobs: FileBlobs,
 ): Promise<Contents | Unread> {
   const { getDocumentProxy } = await import("unpdf");
@@ -37,7 +38,10 @@ export async function readPdf(
     const pages: string[] = [];
     let characters = 0;
     let damaged = false;
-    for (let number = 1; number <= Math.min(document.numPages, MOST_PAGES); number += 1) {
+    const before = part?.from ?? 0;
+    if (part !== undefined && before >= document.numPages) return noSuchPage(before + 1, document.numPages);
+    const last = Math.min(document.numPages, before + Math.min(part?.count ?? MOST_PAGES, MOST_PAGES));
+    for (let number = before + 1; number <= last; number += 1) {
       try {
         const page = await document.getPage(number);
         pages.push(await textOf(page));
@@ -45,12 +49,13 @@ export async function readPdf(
       } catch {
         damaged = true;
         pages.push("");
-        if (pages.every((page) => page === "") && number >= 20) break; // a page count that nothing stands behind
+        if (pages.every((page) => page === "") && pages.length >= 20) break; // a page count that nothing stands behind
       }
       characters += pages.at(-1)?.length ?? 0;
       if (characters > LONGEST_CHARACTERS) break;
     }
-    return await contentsOf(document, pages, { damaged, sees, mostStills: limits.pdfPages }, blobs);
+    const how = { damaged, sees, mostStills: limits.pdfPages, ...(part === undefined ? {} : { before }) };
+    return await contentsOf(document, pages, how, blobs);
   } finally {
     await document.destroy();
   }
@@ -59,6 +64,11 @@ export async function readPdf(
 /** Pixels of a scanned page that are decoded: A4 at 400 dots per inch has 16 million. */
 const SCAN_PIXELS = 25_000_000;
 
+function noSuchPage(number: number, pages: number): Contents {
+  const text = `[there is no page ${number}: the document has ${pages} ${pages === 1 ? "page" : "pages"}]`;
+  return { text, mimeType: "application/pdf", part: true };
+}
+
 async function contentsOf(
   document: PDFDocumentProxy,
   pages: readonly string[],
@@ -66,10 +76,18 @@ async function contentsOf(
     damaged,
     sees,
     mostStills,
-  }: { readonly damaged: boolean; readonly sees: boolean; readonly mostStills: number },
+    before,
+  }: {
+    readonly damaged: boolean;
+    readonly sees: boolean;
+    readonly mostStills: number;
+    /** Pages that were passed over, where a part was asked for. */
+    readonly before?: number;
+  },
   blobs: FileBlobs,
 ): Promise<Contents | Unread> {
-  const blank = pages.flatMap((page, index) => (page === "" ? [index + 1] : []));
+  const first = (before ?? 0) + 1;
+  const blank = pages.flatMap((page, index) => (page === "" ? [index + first] : []));
   const scanned = blank.length === pages.length;
   if (scanned && damaged) return BROKEN;
   const stills = sees && blank.length > 0 ? await drawPages(document, blank, mostStills, blobs) : [];
@@ -78,23 +96,27 @@ async function contentsOf(
   const count = `${document.numPages} ${document.numPages === 1 ? "page" : "pages"}`;
   const notes = [
     scanned ? `a scan without text, ${count}` : count,
+    ...(before === undefined
+      ? []
+      : [pages.length === 1 ? `page ${first} alone` : `pages ${first} to ${before + pages.length} alone`]),
     ...(stills.length > 0
       ? [`${stills.length === blank.length ? "" : "some "}pages without text are shown as pictures`]
       : []),
     ...(damaged ? ["damaged: some pages could not be read"] : []),
   ];
   const shown = pages.map((page, index) => {
-    const label = `page ${index + 1}`;
+    const label = `page ${index + first}`;
     if (page !== "") return `[${label}]\n${page}`;
     return `[${label}: no text${drawn.has(label) ? ", shown as a picture" : ""}]`;
   });
-  if (pages.length < document.numPages)
+  if (before === undefined && pages.length < document.numPages)
     shown.push(`[pages ${pages.length + 1} to ${document.numPages} were not read]`);
   return {
     text: scanned ? "" : shown.join("\n\n"),
     mimeType: "application/pdf",
     note: notes.join("; "),
     ...(stills.length > 0 ? { stills } : {}),
+    ...(before === undefined ? {} : { part: true }),
   };
 }
 
