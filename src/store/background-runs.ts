@@ -1,0 +1,193 @@
+import type { Selectable, Transaction } from "kysely";
+import type { BackgroundTask } from "../core/background.ts";
+import type { PieceBody } from "../core/channel.ts";
+import type { ChannelId, ChatId } from "../core/identity.ts";
+import type { BackgroundTaskRow } from "./agent-tables.ts";
+import { type TaskOrigin, toTask } from "./background.ts";
+import { addressOf } from "./chats.ts";
+import type { Database } from "./database.ts";
+import { isOpenTask } from "./open-rows.ts";
+import { insertPieces } from "./pieces.ts";
+import type { Queries, Tables } from "./tables.ts";
+
+/** A task that has ended the process this many times is given up. */
+export const CRASHES_BEFORE_ERROR = 3;
+/** A task for whoever works on it. */
+export type OpenTask = TaskOrigin & {
+  readonly row: number;
+  /** What is written of a run with another one is not taken. */
+  readonly epoch: number;
+  readonly task: BackgroundTask;
+  /** How many of its earlier runs have failed. */
+  readonly failures: number;
+  readonly error: string;
+};
+
+export type TaskClaim =
+  | { readonly kind: "run"; readonly open: OpenTask }
+  /** It has ended, and its chat has not been told. */
+  | { readonly kind: "tell"; readonly open: OpenTask }
+  /** Its chat is to be told, but a turn is running there, until `at` (epoch ms) at the latest without another word of it. */
+  | { readonly kind: "after turn"; readonly chat: ChatId; readonly at: number }
+  | { readonly kind: "wait"; readonly at: number }
+  /** There is nothing to do, or its connection is off. */
+  | { readonly kind: "idle" };
+
+/**
+ * Takes what is to be done next about a task. Only one worker of this process asks at a time, so one that is "running" was
+ * left behind.
+ */
+export async function claimTask(
+  database: Database,
+  row: number,
+  by: {
+    readonly now: number;
+    readonly isOpen: (channel: ChannelId) => boolean;
+    /** What the agent is told of a task that is given up. */
+    readonly givenUp: string;
+  },
+): Promise<TaskClaim> {
+  return await database.light(async (trx) => {
+    const found = await openRow(trx, database, row);
+    if (!found || !by.isOpen(found.channel)) return { kind: "idle" };
+    if (found.status !== "pending" && found.status !== "running") return await toTell(trx, found, by.now);
+    if (found.not_before > by.now) return { kind: "wait", at: found.not_before };
+    const crashed = found.crashes >= CRASHES_BEFORE_ERROR;
+    const next = crashed
+      ? { status: "error" as const, error: "crashed", result: by.givenUp, ended_at: by.now }
+      : { status: "running" as const, attempts: found.attempts + 1, crashes: found.crashes + 1 };
+    const now = await trx
+      .updateTable("background_task")
+      .set({ ...next, epoch: found.epoch + 1 })
+      .where("id", "=", row)
+      .returningAll()
+      .executeTakeFirstOrThrow();
+    return crashed ? await toTell(trx, now, by.now) : { kind: "run", open: toOpen(now) };
+  });
+}
+
+async function openRow(
+  trx: Transaction<Tables>,
+  { dialect }: Database,
+  row: number,
+): Promise<Row | undefined> {
+  return await trx
+    .selectFrom("background_task")
+    .selectAll()
+    .where("id", "=", row)
+    .where(isOpenTask)
+    .$if(dialect === "postgres", (query) => query.forUpdate())
+    .executeTakeFirst();
+}
+
+async function toTell(trx: Queries, row: Row, now: number): Promise<TaskClaim> {
+  const held = await trx
+    .selectFrom("chat")
+    .select("until")
+    .where("id", "=", row.chat_id)
+    .where("owner", "!=", "")
+    .where("until", ">", now)
+    .executeTakeFirst();
+  return held
+    ? { kind: "after turn", chat: row.chat_id, at: held.until }
+    : { kind: "tell", open: toOpen(row) };
+}
+
+/** What a run came to. False where it is not the newest any more, or its chat is gone: then nothing is written. */
+export async function endTask(
+  database: Database,
+  open: OpenTask,
+  end: { readonly status: "success" | "error"; readonly result: string; readonly error: string },
+  now: number,
+): Promise<boolean> {
+  return await leaveRunning(database, open, () => ({ ...end, ended_at: now }));
+}
+
+/** A run that failed is begun again at `at` (epoch ms). */
+export async function retryTask(database: Database, open: OpenTask, at: number): Promise<boolean> {
+  return await leaveRunning(database, open, ({ crashes }) => ({
+    status: "pending",
+    not_before: at,
+    crashes: crashes - 1,
+  }));
+}
+
+/** A run that we have ended ourselves, at a shutdown, is as if it had not been begun. */
+export async function giveTaskBack(database: Database, open: OpenTask): Promise<boolean> {
+  return await leaveRunning(database, open, ({ attempts, crashes }) => ({
+    status: "pending",
+    attempts: attempts - 1,
+    crashes: crashes - 1,
+  }));
+}
+
+async function leaveRunning(
+  database: Database,
+  { row, epoch }: OpenTask,
+  become: (row: Row) => Partial<Omit<Row, "id">>,
+): Promise<boolean> {
+  return await database.db.transaction().execute(async (trx) => {
+    const found = await openRow(trx, database, row);
+    if (found?.epoch !== epoch || found.status !== "running") return false;
+    await trx.updateTable("background_task").set(become(found)).where("id", "=", row).execute();
+    return true;
+  });
+}
+
+/** Plans what is said of the end of a task, once; gives the chat that it is said in. */
+export async function tellTask(
+  database: Database,
+  { row, epoch }: OpenTask,
+  bodies: readonly PieceBody[],
+  now: number,
+): Promise<ChatId | undefined> {
+  return await database.db.transaction().execute(async (trx) => {
+    const found = await openRow(trx, database, row);
+    if (found?.epoch !== epoch) return undefined;
+    await trx.updateTable("background_task").set({ told: 1 }).where("id", "=", row).execute();
+    const { chat, to } = toOpen(found);
+    const pieces = bodies.map((body, seq) => ({ chat, to, turn: 0, seq, body }));
+    await insertPieces(trx, pieces, now);
+    return chat;
+  });
+}
+
+/** Tasks about which something is to be done, and when (epoch ms). */
+export async function openTasks({
+  db,
+}: Database): Promise<readonly { readonly row: number; readonly at: number }[]> {
+  const rows = await db
+    .selectFrom("background_task")
+    .select(["id", "not_before"])
+    .where(isOpenTask)
+    .where("status", "!=", "running")
+    .execute();
+  return rows.map((row) => ({ row: row.id, at: row.not_before }));
+}
+
+/** What a process that died was at is begun again; how often that was is counted. */
+export async function recoverTasks(trx: Queries): Promise<void> {
+  await trx
+    .updateTable("background_task")
+    .set({ status: "pending" })
+    .where(isOpenTask)
+    .where("status", "=", "running")
+    .execute();
+}
+
+type Row = Selectable<BackgroundTaskRow>;
+
+function toOpen(row: Row): OpenTask {
+  return {
+    row: row.id,
+    epoch: row.epoch,
+    chat: row.chat_id,
+    to: addressOf(row.channel, row.to_chat, row.to_topic),
+    agent: row.agent,
+    thread: row.thread,
+    language: row.language,
+    task: toTask(row),
+    failures: row.attempts - row.crashes,
+    error: row.error,
+  };
+}
