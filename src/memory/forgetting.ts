@@ -1,0 +1,109 @@
+import type { PieceBody } from "../core/channel.ts";
+import type { Clock } from "../core/clock.ts";
+import type { ChannelId, ChatId } from "../core/identity.ts";
+import type { Log } from "../core/log.ts";
+import { say } from "../core/sentences.ts";
+import type { BlobUpkeep } from "../store/blob-upkeep.ts";
+import { unused } from "../store/blob-use.ts";
+import type { FileBlobs } from "../store/blobs.ts";
+import type { Database } from "../store/database.ts";
+import {
+  endForget,
+  noteFiles,
+  noteTold,
+  othersAtWork,
+  type PendingForget,
+  pendingForgets,
+} from "../store/forget.ts";
+import type { Workspaces } from "../store/workspace.ts";
+
+/** Whoever is at work when a chat is forgotten is done with it by then. */
+const AT_WORK_MS = 3_600_000;
+const AGAIN_MS = 30_000;
+
+export type ForgettingParts = {
+  readonly database: Database;
+  readonly blobs: FileBlobs;
+  readonly uses: BlobUpkeep;
+  readonly workspaces: Workspaces;
+  /** What a connection makes of a sentence; nothing while it is not open. */
+  readonly words: (channel: ChannelId, text: string) => readonly PieceBody[];
+  readonly deliver: (chat: ChatId) => void;
+  readonly clock: Clock;
+  readonly log: Log;
+};
+
+/** Removes the files of chats whose rows are deleted, and says there what was deleted. Each step can be the last of a process. */
+export class Forgetting {
+  readonly #parts: ForgettingParts;
+
+  constructor(parts: ForgettingParts) {
+    this.#parts = parts;
+  }
+
+  /** Right behind the commit: what is put into the chat's folder from now on is of after that. */
+  begin(chat: ChatId): void {
+    const { workspaces, log } = this.#parts;
+    try {
+      workspaces.setAside(chat);
+    } catch (err) {
+      log.warn({ chat, err }, "the files of a chat could not be set aside yet");
+    }
+  }
+
+  /** What an earlier process has not begun, before anything new comes. */
+  async beginAll(): Promise<void> {
+    for (const { chat, files } of await pendingForgets(this.#parts.database.db))
+      if (files === undefined) this.begin(chat);
+  }
+
+  async pending(): Promise<readonly ChatId[]> {
+    return (await pendingForgets(this.#parts.database.db)).map(({ chat }) => chat);
+  }
+
+  /** Gives when to come again (epoch ms), where something is left to do. */
+  async run(chat: ChatId): Promise<number | undefined> {
+    const { database, workspaces, clock } = this.#parts;
+    const [pending] = await pendingForgets(database.db, chat);
+    if (!pending) return undefined;
+    const files = pending.files ?? (await this.#counted(pending));
+    await workspaces.drop(chat);
+    const told = pending.told || (await this.#tell(pending, files));
+    const gone = await this.#removeBlobs(pending);
+    if (!told || !gone) return clock.now() + AGAIN_MS;
+    await endForget(database.db, chat);
+    return undefined;
+  }
+
+  /** Counted before the first is removed, so that a crash in between changes nothing of the proof. */
+  async #counted({ chat }: PendingForget): Promise<number> {
+    const { database, workspaces } = this.#parts;
+    workspaces.setAside(chat);
+    const files = await workspaces.countAside(chat);
+    await noteFiles(database.db, chat, files);
+    return files;
+  }
+
+  /** Whether it could be said; not while the connection is closed. */
+  async #tell({ chat, channel, to, counts }: PendingForget, files: number): Promise<boolean> {
+    const { database, words, deliver, clock, log } = this.#parts;
+    const bodies = words(channel, say("forget.done", "en", { ...counts, files }));
+    if (bodies.length === 0) return false;
+    const pieces = bodies.map((body, seq) => ({ chat, to, turn: 0, seq, body }));
+    await noteTold(database, chat, pieces, clock.now());
+    deliver(chat);
+    log.info({ chat, ...counts, files }, "all of a chat was forgotten");
+    return true;
+  }
+
+  /** Those that no other chat uses. Not while another may be about to; whether it is done. */
+  async #removeBlobs({ chat, at, blobs: refs }: PendingForget): Promise<boolean> {
+    const { database, blobs, uses, clock } = this.#parts;
+    if (refs.length === 0) return true;
+    await uses.complete(clock.now());
+    const settled = clock.now() - at > AT_WORK_MS;
+    if (!settled && (await othersAtWork(database.db, chat))) return false;
+    for (const ref of await unused(database.db, refs)) blobs.remove(ref);
+    return true;
+  }
+}
