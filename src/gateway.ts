@@ -1,63 +1,36 @@
 import { setMaxListeners } from "node:events";
-import { join } from "node:path";
-import type { AgentRunner } from "./core/agent.ts";
-import type { Channel } from "./core/channel.ts";
-import type { ConnectionShown } from "./core/standing.ts";
+import type { AgentDefinition } from "./core/agent.ts";
+import type { Channel, PieceBody } from "./core/channel.ts";
 import type { CommandWords } from "./core/host.ts";
 import { closeChannel } from "./core/close-channel.ts";
-import { type Clock, type Timer } from "./core/clock.ts";
+import type { Timer } from "./core/clock.ts";
 import type { Dispatcher } from "./core/dispatcher.ts";
 import { asError } from "./core/errors.ts";
 import type { InboundEvent, Place } from "./core/events.ts";
 import type { ChannelId, ChatId } from "./core/identity.ts";
-import type { Log } from "./core/log.ts";
 import type { ChannelRules, Rules } from "./core/rules.ts";
 import type { Language } from "./core/sentences.ts";
 import { inProcess } from "./dispatch/in-process.ts";
+import { Keeping } from "./gateway/keeping.ts";
+import type { GatewayParts } from "./gateway/parts.ts";
+import { working } from "./gateway/working.ts";
 import { contextFor } from "./intake/admit.ts";
 import { AttachmentLanes, type AttachmentParts, fetchAttachment } from "./intake/attachments.ts";
 import { commandWords } from "./intake/command-words.ts";
 import { rulesByEachId } from "./intake/moves.ts";
 import { Intake } from "./intake/intake.ts";
-import type { MediaLimits } from "./media/limits.ts";
-import type { Programs } from "./media/programs.ts";
-import type { Workshop } from "./media/workshop.ts";
-import { answering } from "./reply/answering.ts";
+import { DISTILLED_AT_ONCE } from "./memory/memory.ts";
 import { type Deliver, deliver } from "./reply/deliver.ts";
-import { type AnswerSettings, planWords } from "./reply/plan.ts";
-import type { FileBlobs } from "./store/blobs.ts";
-import { forgetValues } from "./store/channel-state.ts";
-import type { Database } from "./store/database.ts";
-import type { Workspaces } from "./store/workspace.ts";
-import { openWork, prune, recover, suspects } from "./store/upkeep.ts";
+import { planWords } from "./reply/plan.ts";
+import { openWork, recover, suspects } from "./store/upkeep.ts";
 import { liveIn } from "./turns/life.ts";
+import { Tasks } from "./turns/tasks.ts";
 import { Turns } from "./turns/turns.ts";
 
 /** Wake-ups may be lost; the facts are gone over this often. */
 const SWEEP_MS = 30_000;
-const DAY_MS = 24 * 3_600_000;
-/** What is done is kept this long for `perch why` and to recognise repeats, then forgotten. */
-const KEEP_MS = 30 * DAY_MS;
 const DELIVERIES_AT_ONCE = 64;
-
-export type GatewayParts = {
-  readonly database: Database;
-  readonly blobs: FileBlobs;
-  readonly workspaces: Workspaces;
-  readonly workshop: Workshop;
-  readonly programs: Programs;
-  readonly runner: AgentRunner;
-  readonly rules: Rules;
-  readonly media: MediaLimits & { readonly uploadDays: number };
-  readonly answers: AnswerSettings;
-  readonly turnsAtOnce: number;
-  /** Where each connection stands now. */
-  readonly connections: () => readonly ConnectionShown[];
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Names this process in holds; new at each start. */
-  readonly owner: string;
-};
+const TASKS_AT_ONCE = 8;
 
 /**
  * The way of a message, top to bottom: accepted (committed, then acknowledged), fetched, answered, delivered. Each step
@@ -74,17 +47,18 @@ export class Gateway {
   readonly #intake: Intake;
   readonly #lanes = new AttachmentLanes();
   readonly #turns: Turns;
+  readonly #tasks: Tasks;
+  readonly #keeping: Keeping;
   readonly #deliver: Deliver;
   #rules: Rules;
   #sweep: Timer | undefined;
-  #prunedAt = 0;
   #beginning: Promise<void> | undefined;
   #begun = false;
   #draining = false;
   #intakeFault: string | undefined;
 
   constructor(parts: GatewayParts) {
-    const { database, blobs, clock, log } = parts;
+    const { database, clock, log } = parts;
     const channel = (id: ChannelId): Channel | undefined => this.#channels.get(id);
     const cutOff = this.#cutOff.signal;
     setMaxListeners(0, this.#closing.signal); // all attachments that wait listen to it
@@ -96,19 +70,28 @@ export class Gateway {
         fetch: { concurrency: Infinity, run: (key) => this.#fetch(Number(key)) },
         turn: { concurrency: parts.turnsAtOnce, run: (key) => this.#turn(toChat(key)) },
         deliver: { concurrency: DELIVERIES_AT_ONCE, run: (key) => this.#send(toChat(key)) },
+        task: { concurrency: TASKS_AT_ONCE, run: (key) => this.#task(Number(key)) },
+        memory: { concurrency: DISTILLED_AT_ONCE, run: (key) => this.#distil(key) },
+        forget: { concurrency: 1, run: (key) => this.#forget(toChat(key)) },
       },
       clock,
       log,
     );
+    const words = (id: ChannelId, text: string): readonly PieceBody[] => {
+      const open = channel(id);
+      return open ? planWords(text, open) : [];
+    };
+    this.#keeping = new Keeping(parts, {
+      agent: (name) => this.#rules.agents.get(name),
+      words,
+      wake: (topic, key, at) => this.#dispatcher.wake(topic, key, at),
+    });
     this.#intake = new Intake({
       database,
       clock,
       log,
       rules: parts.rules,
-      words: (id, text) => {
-        const open = channel(id);
-        return open ? planWords(text, open) : [];
-      },
+      words,
       connections: parts.connections,
       effects: {
         fetch: (attachment) => this.#dispatcher.wake("fetch", String(attachment), clock.now()),
@@ -120,29 +103,32 @@ export class Gateway {
         deliver: (chat) => this.#dispatcher.wake("deliver", String(chat), clock.now()),
         stop: (chat) => void this.#turns.stop(chat),
         correct: (chat, correction) => this.#turns.correct(chat, correction),
+        forget: (chat) => {
+          this.#keeping.forgetting.begin(chat);
+          this.#turns.letGo(chat);
+          this.#tasks.drop(chat);
+          this.#dispatcher.wake("forget", String(chat), clock.now());
+        },
       },
     });
+    const agent = (name: string): AgentDefinition | undefined => this.#rules.agents.get(name);
+    const shared = working(parts, { channel, agent, lanes: this.#lanes, cutOff });
     this.#turns = new Turns({
-      database,
-      runner: parts.runner,
-      clock,
-      log,
+      ...shared,
       owner: parts.owner,
-      channel,
-      agent: (name) => this.#rules.agents.get(name),
-      pieces: answering({
-        outputs: (chat) => join(parts.workspaces.folderOf(chat), "outputs"),
-        answers: parts.answers,
-        blobs,
-        workshop: parts.workshop,
-        imagePixels: parts.media.imagePixels,
-        clock,
-        log,
-        signal: cutOff,
-      }),
       live: async (to) => liveIn(await this.#rulesIn(to.channel, to), to.chat),
-      folder: (chat) => parts.workspaces.folderOf(chat),
+      kind: (id) => parts.connections().find((shown) => shown.id === id)?.kind ?? id,
+      timeZone: () => this.#rules.timeZone,
+      tasks: (origin) => this.#tasks.deskFor(origin),
+      memory: this.#keeping.memory,
+      exporting: (turn) => this.#keeping.exporting(turn),
       cutOff,
+    });
+    this.#tasks = new Tasks({
+      ...shared,
+      wake: (row, at) => this.#dispatcher.wake("task", String(row), at),
+      deliver: (chat) => this.#dispatcher.wake("deliver", String(chat), clock.now()),
+      closing: this.#closing.signal,
     });
     this.#deliver = deliver({ database, channel, clock, log, cutOff });
   }
@@ -151,6 +137,7 @@ export class Gateway {
   async start(): Promise<void> {
     const { database, clock, log } = this.#parts;
     const recovered = await recover(database, clock.now());
+    await this.#keeping.forgetting.beginAll();
     if (recovered.turns > 0)
       log.warn({ ...recovered }, "an earlier process ended in the middle of turns; they go on");
   }
@@ -254,7 +241,24 @@ export class Gateway {
     if (!this.#working) return;
     const again = await this.#turns.run(chat);
     this.#dispatcher.wake("deliver", String(chat), this.#parts.clock.now());
+    this.#tasks.turnEnded(chat);
     if (again !== undefined) this.#dispatcher.wake("turn", String(chat), again);
+  }
+
+  async #task(row: number): Promise<void> {
+    if (!this.#working) return;
+    const again = await this.#tasks.run(row);
+    if (again !== undefined) this.#dispatcher.wake("task", String(row), again);
+  }
+
+  async #distil(key: string): Promise<void> {
+    if (this.#working) await this.#keeping.memory.run(key);
+  }
+
+  async #forget(chat: ChatId): Promise<void> {
+    if (!this.#working) return;
+    const again = await this.#keeping.forgetting.run(chat);
+    if (again !== undefined) this.#dispatcher.wake("forget", String(chat), again);
   }
 
   async #send(chat: ChatId): Promise<void> {
@@ -272,22 +276,16 @@ export class Gateway {
     const soon = (at: number): number => Math.min(at, now + SWEEP_MS);
     for (const { chat, at } of work.turns) this.#dispatcher.wake("turn", String(chat), soon(at));
     for (const { chat, at } of work.deliveries) this.#dispatcher.wake("deliver", String(chat), soon(at));
+    for (const { row, at } of work.tasks) this.#dispatcher.wake("task", String(row), soon(at));
     for (const id of work.attachments) this.#dispatcher.wake("fetch", String(id), now);
+    await this.#keeping.wakeAll(soon);
   }
 
   async #goOver(): Promise<void> {
-    const { database, blobs, workspaces, media, clock, log } = this.#parts;
+    const { clock, log } = this.#parts;
     try {
       await this.wakeAll();
-      if (clock.now() - this.#prunedAt > 3_600_000) {
-        this.#prunedAt = clock.now();
-        const rows = await prune(database, clock.now() - KEEP_MS);
-        const values = await forgetValues(database, clock.now());
-        const uploads = await workspaces.sweep(clock.now() - media.uploadDays * DAY_MS);
-        const halves = await blobs.sweep(clock.now() - DAY_MS); // no download takes as long
-        if (rows + values + uploads + halves > 0)
-          log.debug({ rows, values, uploads, halves }, "rows and files of long ago were forgotten");
-      }
+      await this.#keeping.goOver();
     } catch (err) {
       log.error({ err }, "the facts could not be gone over, again soon");
     }
@@ -328,11 +326,13 @@ export class Gateway {
     this.#draining = true;
     this.#sweep?.cancel();
     this.#closing.abort(new Error("the gateway is stopping"));
+    this.#keeping.memory.interrupt();
     const grace = this.#parts.clock.after(graceMs, () =>
       this.#cutOff.abort(new Error("the grace of the stop is over")),
     );
     await Promise.all([this.#dispatcher.close(), this.#beginning]);
     await this.#sendLast();
+    if (graceMs > 0) await this.#keeping.memory.flush(this.#cutOff.signal);
     grace.cancel();
     this.#cutOff.abort(new Error("the gateway has stopped"));
     await Promise.all([...this.#channels.values()].map((channel) => closeChannel(channel, this.#parts)));

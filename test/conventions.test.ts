@@ -10,10 +10,11 @@ const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   main: ["cli", "core"],
   cli: ["agent", "config", "connections", "core", "gateway", "http", "intake", "media", "store"],
   connections: ["config", "core", "gateway", "store"],
-  gateway: ["core", "dispatch", "intake", "media", "reply", "store", "turns"],
+  gateway: ["core", "dispatch", "intake", "media", "memory", "reply", "store", "turns"],
   intake: ["core", "dispatch", "media", "store"],
   turns: ["core", "dispatch", "media", "store"],
   reply: ["core", "dispatch", "media", "store"],
+  memory: ["core", "store"],
   media: ["core", "store"],
   store: ["core"],
   dispatch: ["core"],
@@ -37,7 +38,7 @@ const HOMES: readonly (readonly [RegExp, readonly string[]])[] = [
   [/^(kysely|better-sqlite3)$/, ["src/store"]],
   [/^(bullmq|redis)$/, ["src/dispatch"]],
   [/^uqr$/, ["src/cli", "src/http"]],
-  [/^yaml$/, ["src/config"]],
+  [/^yaml$/, ["src/config", "src/agent/skills"]],
   [/^zod$/, ["src/config", "channels", "src/agent"]],
 ];
 

@@ -4,8 +4,14 @@ import type { BuildPorts, BuiltAgent } from "./built.ts";
 import { loadGraph } from "./graph.ts";
 import { harness } from "./harness/harness.ts";
 import { kitsFor } from "./kits.ts";
+import { Toolbox } from "./mcp/toolbox.ts";
 import { loadModel } from "./models.ts";
 import { sensesOf, sensesOfGraph } from "./senses.ts";
+import { skillsOf } from "./skills/skills.ts";
+import { isDeferred, nameOfTool } from "./tools/deferring.ts";
+import { Shelf } from "./tools/shelf.ts";
+import { TOOL_SEARCH, toolSearch } from "./tools/tool-search.ts";
+import { windowOf } from "./window/models.ts";
 
 /**
  * What answers for a definition: an agent of ours, or the operator's own graph.
@@ -22,17 +28,53 @@ export async function buildAgent(definition: AgentDefinition, ports: BuildPorts)
   const takesTools = takesAny(definition.model);
   const files = definition.files && takesTools;
   const kits = takesTools ? await kitsFor(definition, ports) : [];
+  const own = kits.flatMap((kit) => kit.tools);
+  const skills = skillsOf(definition, ports.log);
+  // The first request is to say which of them are broken.
+  if (skills.any) await skills.found();
+  const missing = kits.flatMap((kit) => kit.unavailable ?? []);
+  const toolbox = takesTools
+    ? await toolboxOf(definition, ports, { files, taken: own.map(nameOfTool) })
+    : undefined;
+  const shelf =
+    toolbox || own.some(isDeferred) ? new Shelf(own, () => toolbox?.tools() ?? NO_TOOLS) : undefined;
+  const tools = shelf ? [...own, toolSearch(shelf)] : own;
   const prompt = [definition.prompt.trim(), ...kits.map((kit) => kit.prompt)].filter((part) => part !== "");
   const agent = createAgent({
     model,
     // A plain string would be sent as a list of blocks, which not every compatible server reads.
     ...(prompt.length === 0 ? {} : { systemPrompt: new SystemMessage(prompt.join("\n\n")) }),
-    middleware: [harness(definition, { ...ports, senses, files })],
-    tools: kits.flatMap((kit) => kit.tools),
+    middleware: [
+      harness(definition, {
+        ...ports,
+        senses,
+        files,
+        tools,
+        ...(shelf ? { shelf } : {}),
+        unavailable: () => [...missing, ...(toolbox?.unavailable() ?? []), ...skills.unavailable],
+      }),
+    ],
+    tools,
     ...(checkpointer ? { checkpointer } : {}),
   });
   // The agent's own invoke() sends the whole saved state in as input again, every turn.
-  return { graph: agent.graph, senses, files };
+  const window = windowOf(definition.limits, definition.model, model.profile);
+  return { graph: agent.graph, senses, files, room: { model, window } };
+}
+
+/** Always the same list, for by that is known that nothing has changed. */
+const NO_TOOLS = [] as const;
+
+/** The tools of the servers that the agent names, which are waited for within their time. */
+async function toolboxOf(
+  { mcp = [] }: AgentDefinition,
+  { servers, log }: BuildPorts,
+  { files, taken }: { readonly files: boolean; readonly taken: readonly string[] },
+): Promise<Toolbox | undefined> {
+  if (servers === undefined || mcp.length === 0) return undefined;
+  const toolbox = new Toolbox(servers.of({ mcp }), { log, files, taken: [...taken, TOOL_SEARCH] });
+  await toolbox.ready();
+  return toolbox;
 }
 
 /** The demo model has no use for tools. */

@@ -21,7 +21,7 @@ export async function asStandardBlocks(
   { content, sentAt }: PerchContent,
   { blobs, senses, refusedBy: by }: GraphShowing,
 ): Promise<HumanMessage> {
-  const room = { characters: Infinity, bytes: Infinity, pictures: Infinity };
+  const room = { characters: Infinity, bytes: Infinity, pictures: Infinity, largePictures: Infinity };
   const refused: BlobRef[] = [];
   const hidden = (blob: BlobRef): boolean => {
     if (by !== undefined) refused.push(blob);

@@ -5,8 +5,13 @@ import { asError, GatewayError } from "../core/errors.ts";
 
 /** As much of a compiled LangGraph graph as a turn uses. */
 export type ThreadGraph = {
-  getState(config: object): Promise<{ readonly values: unknown }>;
+  getState(config: object): Promise<{
+    readonly values: unknown;
+    /** What its next step is, and what it waits for. */
+    readonly tasks?: unknown;
+  }>;
   invoke(input: object, config: object): Promise<unknown>;
+  updateState(config: object, values: object): Promise<unknown>;
   stream(input: object, config: object): Promise<AsyncIterable<unknown>>;
 };
 

@@ -40,6 +40,56 @@ export function isCorrection(message: BaseMessage): boolean {
   return message.additional_kwargs["perchCorrection"] === true;
 }
 
+/** What has become of background tasks: it stands in the thread before a question, and nobody has said it. */
+export function tasksMessage(id: string, text: string): HumanMessage {
+  return new HumanMessage({ id, content: text, additional_kwargs: { perchTasks: true } });
+}
+
+export function isTasks(message: BaseMessage): boolean {
+  return message.additional_kwargs["perchTasks"] === true;
+}
+
+/**
+ * A word of ours that requests have and the thread has not. `lasting` where later requests have it at the same place, so
+ * that what stands behind it can be cached.
+ */
+export function noteMessage(text: string, { lasting }: { readonly lasting: boolean }): HumanMessage {
+  return new HumanMessage({ content: text, additional_kwargs: { perchNote: { lasting } } });
+}
+
+export function noteIn(message: BaseMessage): { readonly lasting: boolean } | undefined {
+  return message.additional_kwargs["perchNote"] as { readonly lasting: boolean } | undefined; // written above alone
+}
+
+/**
+ * What the agent has looked at with its tools. Requests have it once, behind the results of those calls, and the thread has
+ * it not; nobody has said it.
+ */
+export function viewedMessage(content: readonly ContentBlock[]): HumanMessage {
+  return new HumanMessage({
+    content: content.map((block) => shortWords(block, true)).join("\n"),
+    additional_kwargs: { perchViewed: content },
+  });
+}
+
+export function viewedIn(message: BaseMessage): readonly ContentBlock[] | undefined {
+  return message.additional_kwargs["perchViewed"] as readonly ContentBlock[] | undefined; // written above alone
+}
+
+/** Where the newest message stands that is to be answered; -1 where there is none. */
+export function newestQuestion(messages: readonly BaseMessage[]): number {
+  const ofPerson = messages.findLastIndex((message) => perchContent(message) !== undefined);
+  if (ofPerson >= 0) return ofPerson;
+  // Work without a thread, or a graph's own.
+  return messages.findLastIndex(
+    (message) =>
+      HumanMessage.isInstance(message) &&
+      !isCorrection(message) &&
+      noteIn(message) === undefined &&
+      viewedIn(message) === undefined,
+  );
+}
+
 /** The same message, with what a model has refused of it; the same id, so that it takes the other's place. */
 export function withRefused(message: BaseMessage, model: string, blobs: readonly BlobRef[]): HumanMessage {
   const perch = perchContent(message);

@@ -1,10 +1,12 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { Blobs, ModelChoice } from "../core/agent.ts";
 import { asError, GatewayError } from "../core/errors.ts";
+import { withFinish } from "./finish.ts";
+import { withResponseLookedAt } from "./google-client.ts";
 import { withOwnSignal } from "./own-signal.ts";
 
-// A retry waits a second and more inside the turn; the person's patience ends before a third one helps.
-const MAX_RETRIES = 2;
+// One place asks again, the harness, which knows what is left of the turn.
+const MAX_RETRIES = 0;
 
 // For one request until its headers: reasoning models think for minutes before the first byte when nothing is streamed.
 const TIMEOUT_MS = 300_000;
@@ -34,7 +36,7 @@ const PROVIDERS: Readonly<Record<string, Loader>> = {
     };
     return new ChatOpenAI({
       ...fields,
-      completions: withOwnSignal(new ChatOpenAICompletions(fields)),
+      completions: withFinish(withOwnSignal(new ChatOpenAICompletions(fields))),
       responses: withOwnSignal(new ChatOpenAIResponses(fields)),
     });
   },
@@ -56,12 +58,13 @@ const PROVIDERS: Readonly<Record<string, Loader>> = {
       "@langchain/google-genai",
       () => import("@langchain/google-genai"),
     );
-    return new ChatGoogleGenerativeAI({
+    const model = new ChatGoogleGenerativeAI({
       model: choice.name,
       apiKey: choice.apiKey ?? needKey(choice),
       maxRetries: MAX_RETRIES,
       ...(choice.baseUrl === undefined ? {} : { baseUrl: choice.baseUrl }),
     });
+    return withFinish(withResponseLookedAt(model));
   },
 
   async ollama(choice) {

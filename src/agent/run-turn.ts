@@ -1,65 +1,43 @@
 import { setMaxListeners } from "node:events";
-import { AIMessage, type BaseMessage } from "@langchain/core/messages";
+import type { BaseMessage } from "@langchain/core/messages";
+import { Command } from "@langchain/langgraph";
 import type { AgentAnswer, AgentTurn, Blobs } from "../core/agent.ts";
-import { GatewayError } from "../core/errors.ts";
+import type { BackgroundTask } from "../core/background.ts";
+import { asError, GatewayError, gatewayErrorIn } from "../core/errors.ts";
+import { say } from "../core/sentences.ts";
+import { answerSince, answerTo, refusedOf } from "./answers.ts";
 import { askGraph } from "./ask-graph.ts";
+import { endedSince, ledgerOf } from "./background/ledger.ts";
 import type { BuiltAgent } from "./built.ts";
-import { offerIn } from "./choices.ts";
-import type { ThreadGraph } from "./graph.ts";
+import { earlierSteps } from "./harness/effects.ts";
 import { missingResults } from "./harness/repair.ts";
-import { humanMessage, isCorrection, perchContent } from "./messages.ts";
-import { glancing } from "./threads.ts";
+import { answerIn, answering, chosenOf, type Interrupt, questionOf, raisedIn } from "./interrupts.ts";
+import { humanMessage } from "./messages.ts";
+import { answeredAlready, idFor, messagesOf, type Standing, standingOf } from "./standing.ts";
 import type { State, UploadedFile } from "./state.ts";
+import { STEPS } from "./steps.ts";
+import { streamed } from "./stream.ts";
+import { glancing } from "./threads.ts";
 import { titleOf } from "./title.ts";
 import { withTurn } from "./turn-config.ts";
-import { nameOf } from "./words.ts";
-
-// Supersteps, not seconds: the turn's time is the real limit, this one ends a graph that runs in a circle.
-const STEPS = 200;
+import { windowUse } from "./window/measure.ts";
 
 /** See `AgentRunner.run`. */
 export async function runTurn(
-  { graph, senses, files }: BuiltAgent,
+  built: BuiltAgent,
   blobs: Blobs,
   turn: AgentTurn,
   signal: AbortSignal,
 ): Promise<AgentAnswer> {
-  const config = { configurable: withTurn({ thread_id: turn.thread, hold: turn.hold }, turn) };
   // LangGraph leaves a listener for each step; the signal lives as long as the turn.
   setMaxListeners(0, signal);
   try {
-    const ours = turn.agent.graph === undefined;
-    const stands = async () => messagesOf((await graph.getState(glancing(config))).values);
-    const before = await stands();
-    const earlier = before.findLast((message) => isCopy(message, turn.messageId));
-    const answered = earlier?.id === undefined ? undefined : answerTo(earlier.id, before);
-    if (answered) return { ...answered, replayed: true, refused: refusedOf(earlier) };
-
-    const id = idFor(turn.messageId, before);
-    // One checkpoint at the end of the turn; what a crash loses is run again from the inbox.
-    const options = { ...config, signal, recursionLimit: STEPS, durability: "exit" };
-    const run = async (there: readonly BaseMessage[], messages: readonly BaseMessage[]) => {
-      // A run that was cut off may have left calls without results, which no provider takes.
-      const input = { ...(ours ? turnState(turn) : {}), messages: [...missingResults(there), ...messages] };
-      return turn.onText
-        ? await streamed(graph, input, options, turn.onText)
-        : messagesOf(await graph.invoke(input, options));
-    };
-    const after = ours
-      ? await run(before, [humanMessage(id, turn, files)])
-      : await askGraph(
-          id,
-          turn,
-          { blobs, senses },
-          { messages: stands, run: async (input) => run(await stands(), input) },
-        );
-    signal.throwIfAborted();
-    const answer = answerTo(id, after);
-    const asked = after.find((message) => message.id === id);
-    if (answer) return { ...answer, replayed: false, refused: refusedOf(asked) };
-    throw new GatewayError("model.failed", `agent "${turn.agent.name}" ended its turn without any text`);
+    return await new Run(built, blobs, turn, signal).answer();
   } catch (error) {
     if (signal.aborted) throw signal.reason;
+    // Our own agents are asked for their last word before that; a graph of the operator's may still run in a circle.
+    if (asError(error).name === "GraphRecursionError")
+      return { markdown: say("turn.too_many_steps", turn.language), replayed: false, refused: [] };
     throw (
       gatewayErrorIn(error) ??
       new GatewayError("model.failed", `agent "${turn.agent.name}" failed while it was running`, {
@@ -69,93 +47,140 @@ export async function runTurn(
   }
 }
 
-async function streamed(
-  graph: ThreadGraph,
-  input: object,
-  options: object,
-  onText: (text: string) => void,
-): Promise<readonly BaseMessage[]> {
-  let values: unknown;
-  let speaking: string | undefined;
-  let text = "";
-  for await (const item of await graph.stream(input, { ...options, streamMode: ["messages", "values"] })) {
-    const [mode, payload] = item as readonly [string, unknown]; // as a list of modes is streamed
-    if (mode === "values") values = payload;
-    if (mode !== "messages") continue;
-    const [message, { langgraph_node: node }] = payload as readonly [
-      BaseMessage,
-      { langgraph_node?: string },
-    ]; // so they are streamed
-    // Only an assistant's text: `text` leaves reasoning out, and what a tool asks a model for is the tool's.
-    if (!AIMessage.isInstance(message) || node === "tools" || message.text === "") continue;
-    // A model that speaks, calls tools and speaks again begins anew: the answer is what it says last.
-    if (message.id !== speaking) text = "";
-    speaking = message.id;
-    text += message.text;
-    onText(text);
+/** One turn on its thread. */
+class Run {
+  readonly #built: BuiltAgent;
+  readonly #blobs: Blobs;
+  readonly #turn: AgentTurn;
+  readonly #signal: AbortSignal;
+  readonly #config: object;
+  /** What the graph has stopped to ask, the last time that it was run. */
+  #raised: readonly Interrupt[] = [];
+
+  constructor(built: BuiltAgent, blobs: Blobs, turn: AgentTurn, signal: AbortSignal) {
+    this.#built = built;
+    this.#blobs = blobs;
+    this.#turn = turn;
+    this.#signal = signal;
+    this.#config = { configurable: withTurn({ thread_id: turn.thread, hold: turn.hold }, turn) };
   }
-  return messagesOf(values);
-}
 
-/**
- * What was finally said after this message and before the next one of a person; undefined if nothing was. Graphs write
- * human messages too, to hand their agents work or results: those are no person's.
- */
-function answerTo(
-  id: string,
-  messages: readonly BaseMessage[],
-): Pick<AgentAnswer, "markdown" | "choices" | "corrected"> | undefined {
-  const asked = messages.findLastIndex((message) => message.id === id);
-  const next = messages.findIndex((message, at) => at > asked && perchContent(message) !== undefined);
-  const turn = messages.slice(asked + 1, next < 0 ? undefined : next);
-  const said = turn.findLast((message) => AIMessage.isInstance(message));
-  if (said === undefined || (said.tool_calls?.length ?? 0) > 0) return undefined;
-  const offer = offerIn(turn);
-  const markdown = [said.text, offer?.beside ?? ""].find((text) => text.trim() !== "");
-  if (markdown === undefined) return undefined;
-  const corrected = turn.filter(isCorrection).map((message) => message.id ?? "");
-  return {
-    markdown,
-    ...(corrected.length === 0 ? {} : { corrected }),
-    ...(offer ? { choices: offer.choices } : {}),
-  };
-}
+  async answer(): Promise<AgentAnswer> {
+    const standing = await standingOf(this.#built.graph, this.#config, this.#turn);
+    const already = answeredAlready(standing, this.#turn);
+    if (already) return { ...already, ...this.#about(standing.messages) };
 
-/** Names of the media of a message that a model refused; the harness has written them down beside it. */
-function refusedOf(message: BaseMessage | undefined): readonly string[] {
-  const { content = [], refused = {} } = (message && perchContent(message)) ?? {};
-  const blobs = new Set(Object.values(refused).flat());
-  const names = content.flatMap((block) => {
-    if (block.type === "text") return [];
-    const own = [block.blob, ...(block.stills ?? []).map(({ blob }) => blob)];
-    return own.some((blob) => blobs.has(blob)) ? [nameOf(block)] : [];
-  });
-  return [...new Set(names)];
-}
+    const id = idFor(this.#turn.messageId, standing.messages);
+    const resumed = await this.#resumed(standing);
+    const after = resumed ?? (await this.#asked(id, standing));
+    this.#signal.throwIfAborted();
+    const [question] = this.#raised;
+    const answer = question
+      ? questionOf(question.value, this.#turn.language)
+      : resumed
+        ? answerSince(standing.messages, after)
+        : answerTo(id, after);
+    if (!answer)
+      throw new GatewayError(
+        "model.failed",
+        `agent "${this.#turn.agent.name}" ended its turn without any text`,
+      );
+    const refused = refusedOf(after.find((message) => message.id === id));
+    return { ...answer, ...this.#about(after), replayed: false, refused };
+  }
 
-/**
- * The id under which a message enters. One that failed and was passed by later messages enters anew at the end, or the
- * model would be asked to go on after its own last answer.
- */
-function idFor(messageId: string, before: readonly BaseMessage[]): string {
-  const last = before.findLast((message) => perchContent(message) !== undefined);
-  const stands = before.some((message) => message.id === messageId);
-  return stands && last?.id !== messageId ? `${messageId}${AGAIN}` : messageId;
-}
+  /**
+   * Gives what a thread waits for to it: the whole thread then, or undefined where it waits for nothing, or cannot go on
+   * with that. What it waited for is put aside by the turn that is run instead.
+   */
+  async #resumed({ pending, begun, acted }: Standing): Promise<readonly BaseMessage[] | undefined> {
+    const waits = pending.find(({ id }) => id === begun) ?? pending[0];
+    const words = answerIn(this.#turn.content);
+    // What it has done outside meanwhile is not in the thread: an answer to an interrupt would do it again.
+    if (!waits || words === undefined || acted.length > 0) return undefined;
+    // A crash behind it must not give the same words to the next question.
+    await this.#turn.effects?.begin(answering(waits.id), "");
+    try {
+      return await this.#through(new Command({ resume: { [waits.id]: chosenOf(waits.value, words) } }));
+    } catch (error) {
+      if (this.#signal.aborted || gatewayErrorIn(error)) throw error;
+      return undefined;
+    }
+  }
 
-const AGAIN = "/again";
+  /** Asks the agent; gives the whole thread. */
+  async #asked(
+    id: string,
+    { messages: before, state, pending, acted }: Standing,
+  ): Promise<readonly BaseMessage[]> {
+    const { agent } = this.#turn;
+    const { senses, files } = this.#built;
+    const past = earlierSteps(before, acted);
+    // A run that was cut off may have left calls without results, which no provider takes.
+    const known = new Set(past.lacking.map((result) => result.tool_call_id));
+    const whole = (
+      there: readonly BaseMessage[],
+      further: readonly BaseMessage[],
+    ): readonly BaseMessage[] => [
+      ...past.lacking,
+      ...missingResults(there).filter((result) => !known.has(result.tool_call_id)),
+      ...further,
+    ];
+    // What could not be resumed may have left something there.
+    const there = pending.length > 0 ? await this.#messages() : before;
+    if (agent.graph !== undefined)
+      return await askGraph(
+        id,
+        this.#turn,
+        { blobs: this.#blobs, senses },
+        {
+          messages: () => this.#messages(),
+          run: async (further) => this.#through({ messages: whole(await this.#messages(), further) }),
+        },
+      );
+    const tasks = (await this.#turn.tasks?.list()) ?? [];
+    const ended = endedSince(state.asyncTasks, tasks, id);
+    const further = [...(ended ? [ended] : []), humanMessage(id, this.#turn, files), ...past.steps];
+    return await this.#through({
+      ...past.fields,
+      ...turnState(this.#turn, tasks),
+      messages: whole(there, further),
+    });
+  }
 
-function isCopy(message: BaseMessage, messageId: string): boolean {
-  return message.id === messageId || message.id === `${messageId}${AGAIN}`;
-}
+  /** Runs the graph; gives the whole thread. */
+  async #through(input: object): Promise<readonly BaseMessage[]> {
+    const { graph } = this.#built;
+    const { onText, agent } = this.#turn;
+    // One checkpoint at the end of the turn; what a crash loses is run again from the inbox.
+    const options = { ...this.#config, signal: this.#signal, recursionLimit: STEPS, durability: "exit" };
+    const values = onText
+      ? await streamed(graph, input, options, { ours: agent.graph === undefined, onText })
+      : await graph.invoke(input, options);
+    this.#raised = raisedIn(values);
+    return messagesOf(values);
+  }
 
-function messagesOf(values: unknown): readonly BaseMessage[] {
-  const { messages } = (values ?? {}) as { messages?: unknown }; // the state of a graph, checked by loadGraph
-  return Array.isArray(messages) ? (messages as readonly BaseMessage[]) : [];
+  async #messages(): Promise<readonly BaseMessage[]> {
+    return messagesOf((await this.#built.graph.getState(glancing(this.#config))).values);
+  }
+
+  /** What is told of a thread without reading it. */
+  #about(messages: readonly BaseMessage[]): Pick<AgentAnswer, "title" | "window"> {
+    const { agent, content } = this.#turn;
+    const { room } = this.#built;
+    const title = titleOf(content);
+    return {
+      ...(title === "" ? {} : { title }),
+      ...(room === undefined
+        ? {}
+        : { window: windowUse(messages, { agent, choice: agent.model, window: room.window }) }),
+    };
+  }
 }
 
 /** What a thread of ours is told of a turn beside its messages; reducers take it again without harm. */
-function turnState({ content }: AgentTurn): State {
+function turnState({ content }: AgentTurn, tasks: readonly BackgroundTask[]): State {
   const uploadedFiles = content.flatMap((block): readonly UploadedFile[] =>
     block.type === "text" || block.path === undefined || block.quoted
       ? []
@@ -165,14 +190,7 @@ function turnState({ content }: AgentTurn): State {
   return {
     threadData: { uploads: "/uploads", workspace: "/workspace", outputs: "/outputs" },
     uploadedFiles,
+    ...(tasks.length === 0 ? {} : { asyncTasks: ledgerOf(tasks) }),
     ...(title === "" ? {} : { title }),
   };
-}
-
-/** LangChain wraps what middleware throws. */
-function gatewayErrorIn(thrown: unknown): GatewayError | undefined {
-  for (let error = thrown, depth = 0; error instanceof Error && depth < 8; error = error.cause, depth += 1) {
-    if (error instanceof GatewayError) return error;
-  }
-  return undefined;
 }

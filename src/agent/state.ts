@@ -2,6 +2,7 @@ import { ReducedValue, StateSchema } from "@langchain/langgraph";
 import { z } from "zod";
 import type { BackgroundTask, TaskStatus } from "../core/background.ts";
 import type { MediaBlock } from "../core/blocks.ts";
+import type { WindowUse } from "../core/usage.ts";
 
 /** Paths as the agent names them; they begin at the folder of its chat. */
 export type ThreadData = { readonly uploads: string; readonly workspace: string; readonly outputs: string };
@@ -23,10 +24,17 @@ export type Promoted = { readonly catalogue: string; readonly names: readonly st
 /** The summary that stands for what was taken out of the thread. */
 export type Summary = {
   readonly text: string;
-  /** Where all of it can be read: "/history/1.md". */
+  /** Where all of it can be read: "/history/helper-1.md"; "" for work without a thread. */
   readonly path: string;
   /** How often the thread was summed up. */
   readonly times: number;
+  /** Which message has asked for it by a command, and what it came to; `count` messages were left. */
+  readonly asked?: {
+    readonly id: string;
+    readonly count: number;
+    readonly before: WindowUse;
+    readonly after: WindowUse;
+  };
 };
 
 /** A word to the model about where it is, and the id of the message that it stands before from then on. */
@@ -131,5 +139,14 @@ function ledger(
     const before = now[id];
     return before === undefined || !OVER.has(before.status) || OVER.has(task.status);
   });
-  return { ...now, ...Object.fromEntries(kept) };
+  const all = Object.entries({ ...now, ...Object.fromEntries(kept) });
+  return Object.fromEntries(all.toSorted(([one], [other]) => numberOf(one) - numberOf(other)).slice(-LEDGER_TASKS));
+}
+
+/** Older ones the store knows. */
+const LEDGER_TASKS = 50;
+
+/** "t3" is 3. */
+function numberOf(task: string): number {
+  return Number(task.slice(1));
 }

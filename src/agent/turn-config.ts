@@ -9,7 +9,16 @@ export type TurnConfig = {
 } & Partial<
   Pick<
     AgentTurn,
-    "thread" | "corrections" | "local" | "recalled" | "language" | "onUse" | "effects" | "tasks" | "look"
+    | "thread"
+    | "corrections"
+    | "local"
+    | "recalled"
+    | "language"
+    | "endsAt"
+    | "onUse"
+    | "effects"
+    | "tasks"
+    | "look"
   >
 >;
 

@@ -109,9 +109,9 @@ export type Transcriber =
 export type AgentLimits = {
   /** A turn that takes longer is ended with one sentence to the chat. */
   readonly turnSeconds: number;
-  /** At most this many of the newest messages are sent to the model. */
+  /** At most this many messages are sent to the model as they are; what is more is summed up. */
   readonly messages: number;
-  /** At most this many characters of text of them. */
+  /** At most this many characters of text of them; of documents as well. */
   readonly characters: number;
   /** Media of the last so many turns are shown to the model; older ones become words. */
   readonly mediaTurns: number;
@@ -150,6 +150,8 @@ export type AgentTurn = {
   readonly recalled?: string;
   /** In which the sentences are that Perch itself says. */
   readonly language?: Language;
+  /** Epoch ms: what takes longer is not begun. */
+  readonly endsAt?: number;
   /** Told of each call of a model once, also where the turn fails. */
   readonly onUse?: (use: ModelUse) => void;
   readonly effects?: EffectLog;
@@ -171,8 +173,9 @@ export type LocalFacts = {
 };
 
 /**
- * A file of the chat's folder as blocks that a model can be shown: pictures, pages, transcripts, frames; `from` and `count`
- * are pages, or seconds. A file that cannot be used gives one text block that says why. Never rejects but for its signal.
+ * A file of the chat's folder as blocks that a model can be shown: pictures, pages, transcripts, frames; `from` pages, or
+ * seconds, are passed over, and at most `count` are shown; both are left unheeded where a file has neither. A file that
+ * cannot be used gives one text block that says why. Never rejects but for its signal.
  */
 export type Look = (
   /** "/uploads/report.pdf". */
@@ -213,6 +216,8 @@ export type Distilling = {
   readonly folder: string;
   /** The id of the last message that was gone through; "" for none. */
   readonly after: string;
+  /** Ids of messages that somebody else has said in this thread; they are left out. */
+  readonly others: readonly string[];
   readonly known: readonly Fact[];
   readonly signals: readonly MemorySignal[];
   /** Whom the facts are about: the one person of a private chat, or a group. */
@@ -220,10 +225,22 @@ export type Distilling = {
 };
 
 export type Distilled = {
-  readonly facts: readonly FactDraft[];
+  /** Absent where the model says nothing that can be read, though it was asked twice. */
+  readonly facts?: readonly FactDraft[];
   /** The id of the last message that was gone through. */
   readonly upTo: string;
+  /** There is more behind that, which did not fit. */
+  readonly more: boolean;
   readonly uses: readonly ModelUse[];
+};
+
+/** One message of a thread in words, for who reads it and is no model of that thread: without media, tools or paths. */
+export type Talk = {
+  readonly id: string;
+  readonly by: "person" | "agent";
+  readonly text: string;
+  /** ISO 8601; "" where nobody has said when. */
+  readonly at: string;
 };
 
 /** The port that `turns` calls and `src/agent` implements. */
@@ -240,8 +257,10 @@ export type AgentRunner = {
 export type AgentDesk = AgentRunner & {
   /** Sums a thread up now. @throws as `run`. */
   compact(turn: AgentTurn, signal: AbortSignal): Promise<Compacted>;
-  /** @throws GatewayError "model.*"; what a model says that cannot be read is "model.failed" too. */
+  /** @throws GatewayError "model.*" where no model answers. */
   distil(work: Distilling, signal: AbortSignal): Promise<Distilled>;
+  /** What was said in a thread, with what was summed up since; `folder` is its chat's. */
+  talk(thread: Pick<Distilling, "agent" | "thread" | "folder">): Promise<readonly Talk[]>;
   /** Work without a thread: `prompt` is all that the agent is told. @throws as `run`. */
   work(task: AgentTask, signal: AbortSignal): Promise<string>;
 };

@@ -19,8 +19,10 @@ export type BackgroundTask = {
 
 /** The background tasks of one chat, for the turn that is handed it. Every change is committed when it resolves. */
 export type TaskDesk = {
-  start(task: { readonly agent: string; readonly prompt: string }): Promise<BackgroundTask>;
+  /** Undefined where too many are open in the chat. */
+  start(task: { readonly agent: string; readonly prompt: string }): Promise<BackgroundTask | undefined>;
   find(id: string): Promise<BackgroundTask | undefined>;
+  /** The newest, in the order in which they were begun. */
   list(): Promise<readonly BackgroundTask[]>;
   /** Adds to what it is to do: what runs is begun anew with it. Undefined where it has ended, or is not there. */
   update(id: string, addition: string): Promise<BackgroundTask | undefined>;

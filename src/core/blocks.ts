@@ -32,6 +32,8 @@ export type MediaBlock = {
   readonly note?: string;
   /** It belongs to the message that this one answers. */
   readonly quoted?: true;
+  /** A few of its pages or seconds were asked for: they alone are shown, as `extract` and `stills`, not its own bytes. */
+  readonly part?: true;
 };
 
 /** UTF-8 text taken out of a medium, itself a blob, so that no thread row holds file contents. */

@@ -9,7 +9,7 @@ export type Dispatcher = {
   close(): Promise<void>;
 };
 
-export type Topic = "fetch" | "turn" | "deliver";
+export type Topic = "fetch" | "turn" | "deliver" | "task" | "memory" | "forget";
 
 export type Work = {
   /** How many keys of this topic are worked on at once in this process. */

@@ -32,12 +32,33 @@ export type ErrorCode =
   | "channel.refused"
   | "http.port_in_use";
 
+/** Why a model did not answer, in what a person can be told of it. */
+export type ModelReason =
+  /** The provider will not answer this, by its rules. */
+  | "refused"
+  /** More than the model takes at once. */
+  | "overflow"
+  | "key"
+  /** What the account may use is used up. */
+  | "quota"
+  /** Too many requests for now. */
+  | "rate"
+  /** It failed on its own side, or rests after it did. */
+  | "busy"
+  /** It could not be reached, or broke off. */
+  | "broken"
+  | "not_found"
+  /** The request is not one that it takes. */
+  | "invalid";
+
 export type ErrorDetail = {
   readonly cause?: unknown;
   /** How long the platform asks to wait, in milliseconds. */
   readonly retryAfterMs?: number;
   /** With "send.refused": the simpler form that may go through. */
   readonly stepDown?: string;
+  /** With "model.failed", where it is known. */
+  readonly reason?: ModelReason;
 };
 
 /** The one error class: what happened, the value, the unit, what to do next; callers branch on `code`. */
@@ -45,6 +66,7 @@ export class GatewayError extends Error {
   readonly code: ErrorCode;
   readonly retryAfterMs?: number;
   readonly stepDown?: string;
+  readonly reason?: ModelReason;
 
   constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}) {
     super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
@@ -52,11 +74,20 @@ export class GatewayError extends Error {
     this.code = code;
     if (detail.retryAfterMs !== undefined) this.retryAfterMs = detail.retryAfterMs;
     if (detail.stepDown !== undefined) this.stepDown = detail.stepDown;
+    if (detail.reason !== undefined) this.reason = detail.reason;
   }
 }
 
 export function hasCode(error: unknown, code: ErrorCode): error is GatewayError {
   return error instanceof GatewayError && error.code === code;
+}
+
+/** Ours in a chain of causes: LangChain wraps what is thrown inside of it. */
+export function gatewayErrorIn(thrown: unknown): GatewayError | undefined {
+  for (let error = thrown, depth = 0; error instanceof Error && depth < 8; error = error.cause, depth += 1) {
+    if (error instanceof GatewayError) return error;
+  }
+  return undefined;
 }
 
 /** What the system calls a fault of its own: "ENOSPC". Unlike the message it names no file. */

@@ -1,5 +1,19 @@
+import type { ChannelId } from "./identity.ts";
+
+/**
+ * Whose facts an agent keeps: those of a person, or those of a group. What belongs to one is never shown to the other, also
+ * where it is about the same person. `subject` is the platform's id of the person, or the number of the chat.
+ */
+export type FactOwner = {
+  readonly scope: "person" | "chat";
+  readonly channel: ChannelId;
+  readonly subject: string;
+  readonly agent: string;
+};
+
 /** One thing that is remembered of a person, or of a group. */
 export type Fact = {
+  /** Counts what is remembered of this owner: a number that people can type. */
   readonly id: number;
   readonly content: string;
   /** 0 to 1, as the model that wrote it down was sure. */

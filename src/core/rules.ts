@@ -6,6 +6,8 @@ import type { ChannelId } from "./identity.ts";
 export type Rules = {
   readonly channels: ReadonlyMap<ChannelId, ChannelRules>;
   readonly agents: ReadonlyMap<string, AgentDefinition>;
+  /** IANA, in which agents tell the time; this machine's without it. */
+  readonly timeZone?: string;
 };
 
 /** Who may talk in a connection, and who answers. People are the platform's ids, never names. */

@@ -1,34 +1,46 @@
+import { TURN_SENTENCES } from "./turn-sentences.ts";
+
 /**
  * The sentences that Perch itself says in a chat: key × language. One short sentence each, without a raw error in it.
  * `{name}` places are filled by `say`; a language that is not here falls back to English.
  */
 const SENTENCES = {
-  "turn.failed": {
-    en: "Sorry, something went wrong while I was answering. Please send that again.",
-    de: "Entschuldigung, beim Antworten ist etwas schiefgegangen. Bitte noch einmal senden.",
-  },
-  "turn.timed_out": {
-    en: "Sorry, this took longer than {minutes} min, so I stopped. Please try a smaller step.",
-    de: "Entschuldigung, das hat länger als {minutes} min gedauert, ich habe abgebrochen. Bitte in kleineren Schritten.",
-  },
-  "turn.model_failed": {
-    en: "Sorry, the model did not answer. Please try again in a moment.",
-    de: "Entschuldigung, das Modell hat nicht geantwortet. Bitte gleich noch einmal versuchen.",
-  },
-  "turn.empty": {
-    en: "I have nothing to say to that.",
-    de: "Dazu habe ich nichts zu sagen.",
-  },
-  "turn.stopped": { en: "Stopped.", de: "Gestoppt." },
-  "turn.dead": {
-    en: "Sorry, I could not get through a message of yours after three tries and have set it aside.",
-    de: "Entschuldigung, an einer Nachricht bin ich dreimal gescheitert und habe sie beiseitegelegt.",
-  },
-  "turn.nothing_to_stop": { en: "Nothing is running.", de: "Es läuft gerade nichts." },
+  ...TURN_SENTENCES,
   "thread.new": {
     en: "A fresh start. What came before is kept, but I will not look at it.",
     de: "Ein neuer Anfang. Das Bisherige bleibt erhalten, ich sehe es aber nicht an.",
   },
+  "compact.done": {
+    en: "Summed up: {before} tokens before, {after} now.",
+    de: "Zusammengefasst: vorher {before} Token, jetzt {after}.",
+  },
+  "compact.not_yet": {
+    en: "There is too little to sum up yet: {now} of {window} tokens.",
+    de: "Zum Zusammenfassen ist es noch zu wenig: {now} von {window} Token.",
+  },
+  "compact.own_graph": {
+    en: "This agent keeps its thread itself; I cannot sum it up.",
+    de: "Dieser Agent führt seinen Thread selbst, zusammenfassen kann ich ihn nicht.",
+  },
+  "tokens.about": { en: "about {count}", de: "etwa {count}" },
+  "context.none": {
+    en: "Nothing has been answered in this thread yet.",
+    de: "In diesem Thread ist noch nichts beantwortet.",
+  },
+  "context.body": {
+    en: "{title}Messages: {messages}\nTokens: {tokens} of {window} ({percent} %){use}",
+    de: "{title}Nachrichten: {messages}\nToken: {tokens} von {window} ({percent} %){use}",
+  },
+  "context.title": { en: "Thread: {title}\n", de: "Thread: {title}\n" },
+  "context.use": {
+    en: "\nLast turn: {input} tokens read, {output} written{cost}",
+    de: "\nZuletzt: {input} Token gelesen, {output} geschrieben{cost}",
+  },
+  "context.use_all": {
+    en: "\nThis thread so far: {input} tokens read, {output} written{cost}",
+    de: "\nDieser Thread bisher: {input} Token gelesen, {output} geschrieben{cost}",
+  },
+  "context.cost": { en: ", cost {cost}", de: ", Kosten {cost}" },
   "status.body": {
     en: "Agent: {agent}\nModel: {model}\nThread: {thread}\nRunning: {running}\nWaiting: {waiting}{place}{connections}",
     de: "Agent: {agent}\nModell: {model}\nThread: {thread}\nLäuft: {running}\nWartet: {waiting}{place}{connections}",
@@ -81,11 +93,49 @@ const SENTENCES = {
   },
   "command.new": { en: "Start afresh", de: "Neu anfangen" },
   "command.stop": { en: "End what is running", de: "Beenden, was läuft" },
+  "command.compact": { en: "Sum this thread up", de: "Diesen Thread zusammenfassen" },
+  "command.context": { en: "How full this thread is", de: "Wie voll dieser Thread ist" },
   "command.status": { en: "What is going on", de: "Was gerade geschieht" },
   "command.help": { en: "What I can do", de: "Was ich kann" },
   "command.why": { en: "What became of the last messages", de: "Was aus den letzten Nachrichten wurde" },
   "command.model": { en: "Who answers, and what they can see", de: "Wer antwortet, und was er sehen kann" },
+  "command.memory": { en: "What I remember", de: "Was ich mir gemerkt habe" },
+  "command.forget": {
+    en: "Forget one thing by its number, or all of this chat",
+    de: "Eins nach seiner Nummer vergessen, oder alles in diesem Chat",
+  },
+  "command.export": {
+    en: "All that is kept of this chat, as a file",
+    de: "Alles, was von diesem Chat aufbewahrt wird, als Datei",
+  },
   "command.pair": { en: "Let somebody in by their code", de: "Jemanden mit einem Code hereinlassen" },
+  "memory.nothing": { en: "I remember nothing yet.", de: "Ich habe mir noch nichts gemerkt." },
+  "memory.off": {
+    en: "This agent remembers nothing beyond the conversation.",
+    de: "Dieser Agent merkt sich nichts über das Gespräch hinaus.",
+  },
+  "memory.body": {
+    en: "What I remember here:\n\n{facts}\n\nSend /forget and a number to have one forgotten.",
+    de: "Das habe ich mir hier gemerkt:\n\n{facts}\n\nMit /forget und einer Nummer vergesse ich eins davon.",
+  },
+  "memory.fact": { en: "{number}. {content} ({date})", de: "{number}. {content} ({date})" },
+  "forget.how": {
+    en: "Send /forget and the number of one thing from /memory. Send exactly /forget all to have everything of this chat deleted: messages, media, memory and files.",
+    de: "Schicke /forget und die Nummer von etwas aus /memory. Mit genau /forget all wird alles von diesem Chat gelöscht: Nachrichten, Medien, Gemerktes und Dateien.",
+  },
+  "forget.one": { en: "Forgotten: {number}.", de: "Vergessen: {number}." },
+  "forget.unknown": {
+    en: "I remember nothing under that number.",
+    de: "Unter dieser Nummer habe ich mir nichts gemerkt.",
+  },
+  "forget.done": {
+    en: "Everything of this chat is deleted. Messages: {messages}. Media: {media}. Remembered: {facts}. Checkpoints: {checkpoints}. Files: {files}.",
+    de: "Alles von diesem Chat ist gelöscht. Nachrichten: {messages}. Medien: {media}. Gemerktes: {facts}. Zwischenstände: {checkpoints}. Dateien: {files}.",
+  },
+  "export.done": {
+    en: "This is all that I keep of this chat.",
+    de: "Das ist alles, was ich von diesem Chat aufbewahre.",
+  },
   "owner.welcome": {
     en: "You are the owner of this bot now. Send me something.",
     de: "Dir gehört jetzt dieser Bot. Schick mir etwas.",
@@ -136,6 +186,54 @@ const SENTENCES = {
   "piece.failed": {
     en: "A part of my answer could not be sent: {what}.",
     de: "Ein Teil meiner Antwort ließ sich nicht senden: {what}.",
+  },
+  "answer.refused": {
+    en: "The model's provider has refused to answer that. Please ask in another way.",
+    de: "Der Anbieter des Modells hat die Antwort darauf verweigert. Bitte anders fragen.",
+  },
+  "answer.refused_here": {
+    en: "The model's provider has ended this answer here.",
+    de: "Der Anbieter des Modells hat die Antwort hier beendet.",
+  },
+  "answer.cut": {
+    en: "That would have been too long for one answer. Please ask for less at once.",
+    de: "Das wäre für eine Antwort zu lang geworden. Bitte nach weniger auf einmal fragen.",
+  },
+  "answer.cut_here": {
+    en: "This answer was cut off here, as it became too long. Ask me to go on.",
+    de: "Die Antwort wurde hier abgeschnitten, weil sie zu lang wurde. Bitte mich, weiterzuschreiben.",
+  },
+  "answer.blank": {
+    en: "Sorry, the model gave me no answer to that. Please ask once more.",
+    de: "Entschuldigung, das Modell hat mir darauf keine Antwort gegeben. Bitte noch einmal fragen.",
+  },
+  "answer.stopped": {
+    en: "I have stopped here, as I was going in circles. Please tell me how to go on.",
+    de: "Ich habe hier aufgehört, weil ich mich im Kreis gedreht habe. Bitte sag mir, wie es weitergehen soll.",
+  },
+  "task.done": {
+    en: "Background task {task} ({agent}) is done:",
+    de: "Die Hintergrundaufgabe {task} ({agent}) ist fertig:",
+  },
+  "task.failed": {
+    en: "Background task {task} ({agent}) has failed.",
+    de: "Die Hintergrundaufgabe {task} ({agent}) ist gescheitert.",
+  },
+  "task.model_failed": {
+    en: "Background task {task} ({agent}) has failed: the model did not answer.",
+    de: "Die Hintergrundaufgabe {task} ({agent}) ist gescheitert: Das Modell hat nicht geantwortet.",
+  },
+  "task.timed_out": {
+    en: "Background task {task} ({agent}) took too long, so I stopped it.",
+    de: "Die Hintergrundaufgabe {task} ({agent}) hat zu lange gedauert, ich habe sie abgebrochen.",
+  },
+  "task.crashed": {
+    en: "I could not get through background task {task} ({agent}) in {times} tries and have given it up.",
+    de: "An der Hintergrundaufgabe {task} ({agent}) bin ich {times}-mal gescheitert und habe sie aufgegeben.",
+  },
+  "task.gone": {
+    en: "Background task {task} is given up: {agent} is not set up here any more.",
+    de: "Die Hintergrundaufgabe {task} ist aufgegeben: {agent} ist hier nicht mehr eingerichtet.",
   },
   "answer.in_file": {
     en: "The whole answer is in this file.",

@@ -11,6 +11,9 @@ export function inProcess(works: Readonly<Record<Topic, Work>>, clock: Clock, lo
     fetch: new TopicLanes("fetch", works.fetch, clock, log),
     turn: new TopicLanes("turn", works.turn, clock, log),
     deliver: new TopicLanes("deliver", works.deliver, clock, log),
+    task: new TopicLanes("task", works.task, clock, log),
+    memory: new TopicLanes("memory", works.memory, clock, log),
+    forget: new TopicLanes("forget", works.forget, clock, log),
   } satisfies Record<Topic, TopicLanes>;
   return {
     wake: (topic, key, at) => lanes[topic].wake(key, at),

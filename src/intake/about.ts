@@ -17,6 +17,8 @@ export type Effects = {
   turn(chat: ChatId, at: number, agent: string): void;
   deliver(chat: ChatId): void;
   stop(chat: ChatId): void;
+  /** All of a chat was forgotten: its files are to go, and whoever works on it stops. */
+  forget(chat: ChatId): void;
   /** A message that a running turn may be of was edited or taken back. */
   correct(chat: ChatId, correction: Correction): void;
 };

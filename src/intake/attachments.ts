@@ -107,6 +107,12 @@ async function fetchNow(
       : undefined;
     const kept = task.listening && !named ? taken : await withPaths(taken);
     const further = await insist(() => finishAttachment(by.database, id, kept, heard), by);
+    if (!further) {
+      // All of its chat was forgotten meanwhile, and so is this.
+      for (const path of pathsIn(kept)) await by.workspaces.remove(task.chat, path);
+      by.log.debug({ chat: task.chat, attachment: id }, "the chat of an attachment was forgotten meanwhile");
+      return undefined;
+    }
     by.log.debug(
       { chat: task.chat, attachment: id, outcome: taken.outcome },
       "an attachment has its outcome",
@@ -176,6 +182,15 @@ async function fetchNow(
       return undefined;
     }
   }
+}
+
+/** Where a copy of it, or of its text, was put. */
+function pathsIn({ blocks }: Taken): readonly string[] {
+  return blocks.flatMap((block) =>
+    block.type === "text"
+      ? []
+      : [block.path, block.extract?.whole?.path].filter((path) => path !== undefined),
+  );
 }
 
 /** What a platform does not hand out is too large here as well. */

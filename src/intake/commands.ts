@@ -1,12 +1,15 @@
 import type { CommandName } from "../core/commands.ts";
 import { say } from "../core/sentences.ts";
 import { dropAsides } from "../store/asides.ts";
-import { freshThread } from "../store/chats.ts";
+import { currentThread, freshThread } from "../store/chats.ts";
 import { withdrawWaiting } from "../store/inbox.ts";
+import { threadFact } from "../store/thread-facts.ts";
 import { type About, answer, rulesFor } from "./about.ts";
 import { standingOf } from "./admit.ts";
 import { commandWords } from "./command-words.ts";
+import { contextNotice } from "./context.ts";
 import { lastTurn, missed } from "./fates.ts";
+import { forget, showMemory } from "./remembered.ts";
 import { pair } from "./pairing.ts";
 import { modelOf, sensesOf, status } from "./status.ts";
 
@@ -28,6 +31,20 @@ export async function command(about: About, name: CommandName, agent: string): P
       const connections = owner ? connectionLines(about) : "";
       return await answer(about, "status.body", { ...found, agent, running, place, connections });
     }
+    case "context": {
+      const { key, values } = contextNotice(await threadFact(trx, await currentThread(trx, chat, agent)));
+      return await answer(about, key, values);
+    }
+    case "compact":
+      // It waits for its turn, as takeMessage has put it.
+      return;
+    case "memory":
+      return await showMemory(about, agent);
+    case "forget":
+      return await forget(about, agent, { wish: wordsIn(about), owner: isOwner(about) });
+    case "export":
+      // Where it is allowed it waits like that, too.
+      return mayExport(about) ? undefined : await answer(about, "command.owner_only");
     case "help":
       return await help(about);
     case "why":
@@ -43,6 +60,17 @@ export async function command(about: About, name: CommandName, agent: string): P
     case "pair":
       return await (isOwner(about) ? pair(about, wordsIn(about)) : answer(about, "command.owner_only"));
   }
+}
+
+/** What is done in the chat's lane, when what was said before is answered. */
+export function taskOf(about: About, name: CommandName): "compact" | "export" | undefined {
+  if (name === "compact") return name;
+  return name === "export" && mayExport(about) ? name : undefined;
+}
+
+/** What is said in a group is everybody's there, and so only the owner has it handed out. */
+function mayExport(about: About): boolean {
+  return about.event.place.kind === "private" || isOwner(about);
 }
 
 /** Tells what may be asked for here by "/". */

@@ -6,7 +6,7 @@ import { insertEvent, isInIntent, openIntent, type TraceStep } from "../store/in
 import { unparkChat } from "../store/pieces.ts";
 import type { About } from "./about.ts";
 import type { Decision } from "./admit.ts";
-import { command, stop } from "./commands.ts";
+import { command, stop, taskOf } from "./commands.ts";
 import { contentHash, payloadHash } from "./content-hash.ts";
 import { decisionOn } from "./decision.ts";
 import { gather } from "./gather.ts";
@@ -76,6 +76,27 @@ async function insert(
     album: event.type === "message" ? (event.albumId ?? "") : "",
     receivedAt: now,
   };
+  const task =
+    decision.kind === "command" && event.type === "message" ? taskOf(about, decision.name) : undefined;
+  if (decision.kind === "command" && task !== undefined) {
+    // It waits in the chat's lane: what was said before it is answered first.
+    const { agent } = decision;
+    const id = await insertEvent(trx, {
+      ...base,
+      state: "waiting",
+      why: "",
+      agent,
+      thread: await currentThread(trx, chat, agent),
+      intent: 0,
+      task,
+      dueAt: now,
+      trace: traceOf(decision, now),
+    });
+    if (id === undefined) return undefined;
+    await openIntent(trx, id);
+    after.push(() => effects.turn(chat, now, agent));
+    return id;
+  }
   if ((decision.kind !== "turn" && decision.kind !== "listen") || event.type !== "message") {
     const left = decision.kind === "refused" || decision.kind === "aside";
     return await insertEvent(trx, {

@@ -5,6 +5,7 @@ import { say } from "../core/sentences.ts";
 import { currentThread } from "../store/chats.ts";
 import { countWaiting } from "../store/inbox.ts";
 import type { Queries } from "../store/tables.ts";
+import { threadFact } from "../store/thread-facts.ts";
 
 /** What `/status` tells of a chat. */
 export async function status(
@@ -23,9 +24,11 @@ export async function status(
     .select("owner")
     .where("id", "=", chat)
     .executeTakeFirstOrThrow();
+  const thread = await currentThread(trx, chat, agent);
+  const { title = "" } = (await threadFact(trx, thread)) ?? {};
   return {
     model: modelOf(rules.agents.get(agent)),
-    thread: await currentThread(trx, chat, agent),
+    thread: title === "" ? thread : `${thread} (${title})`,
     running: owner !== "",
     waiting: await countWaiting(trx, chat),
   };

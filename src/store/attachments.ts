@@ -4,6 +4,7 @@ import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Notice } from "../core/sentences.ts";
 import type { Database } from "./database.ts";
 import { NOT_ADDRESSED, trimAsides } from "./asides.ts";
+import { refsIn, useBlobs } from "./blob-use.ts";
 import { type TraceStep, withTrace } from "./inbox.ts";
 import type { Queries } from "./tables.ts";
 
@@ -179,7 +180,7 @@ export async function giveBackAttachment(database: Database, id: number): Promis
 
 /**
  * Commits what became of an attachment, and with it, of a message that was listened to, whether it becomes a turn.
- * Gives the numbers of attachments that are to be fetched now.
+ * Gives the numbers of attachments that are to be fetched now; undefined where all of its chat was forgotten meanwhile.
  */
 export async function finishAttachment(
   database: Database,
@@ -195,7 +196,7 @@ export async function finishAttachment(
     readonly context: number;
     readonly now: number;
   },
-): Promise<readonly number[]> {
+): Promise<readonly number[] | undefined> {
   return await database.db.transaction().execute(async (trx) => {
     const row = await trx
       .updateTable("attachment")
@@ -208,13 +209,28 @@ export async function finishAttachment(
       })
       .where("id", "=", id)
       .where("state", "=", "waiting")
-      .returning("inbox_id")
+      .returning(["inbox_id", "chat_id"])
       .executeTakeFirst();
-    if (!row || !heard) return [];
+    if (!row) return (await isForgotten(trx, id)) ? undefined : [];
+    await useBlobs(trx, row.chat_id, refsIn(JSON.stringify(taken.blocks)));
+    if (!heard) return [];
     return await (heard.named
       ? becomeTurn(trx, row.inbox_id, { at: heard.now, step: "called by name" })
       : refuseUnnamed(trx, row.inbox_id, heard));
   });
+}
+
+/** The outcome of what was being fetched when all of its chat was forgotten. */
+export const FORGOTTEN = "forgotten";
+
+async function isForgotten(trx: Queries, id: number): Promise<boolean> {
+  const row = await trx
+    .selectFrom("attachment")
+    .select("id")
+    .where("id", "=", id)
+    .where("outcome", "=", FORGOTTEN)
+    .executeTakeFirst();
+  return row !== undefined;
 }
 
 /** What was listened to is for the agent: it waits for its turn like an addressed one, as an intent of its own. */

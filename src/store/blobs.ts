@@ -1,5 +1,5 @@
 import { createHash, randomUUID } from "node:crypto";
-import { constants, createReadStream } from "node:fs";
+import { constants, createReadStream, renameSync, statSync, unlinkSync } from "node:fs";
 import {
   chmod,
   copyFile,
@@ -103,12 +103,12 @@ export class FileBlobs implements Blobs, BlobReader {
   async #settle(partial: string, digest: string): Promise<void> {
     const target = this.#path(`sha256:${digest}`);
     await mkdir(join(target, ".."), { recursive: true, mode: 0o700 });
-    if (await stat(target).catch(() => undefined)) {
-      await rm(partial);
-      return;
-    }
+    const known = await stat(target).catch(() => undefined);
     await chmod(partial, 0o600);
-    await rename(partial, target);
+    // Also in the place of the same bytes: they are as young as this from now on. At once, so that `remove` is before it or
+    // behind it.
+    renameSync(partial, target);
+    if (known) return;
     // The name itself must survive a power cut, and that is the folder's data.
     const folder = await open(join(target, ".."), "r");
     try {
@@ -173,6 +173,37 @@ export class FileBlobs implements Blobs, BlobReader {
       removed += 1;
     }
     return removed;
+  }
+
+  /** Blobs that were put last before `before` (epoch ms), in lists of at most `atOnce`. */
+  async *olderThan(before: number, atOnce: number): AsyncIterable<readonly BlobRef[]> {
+    for (const start of await readdir(this.#folder).catch(() => [])) {
+      if (!/^[0-9a-f]{2}$/.test(start)) continue;
+      let old: BlobRef[] = [];
+      for (const rest of await readdir(join(this.#folder, start))) {
+        const found = await stat(join(this.#folder, start, rest)).catch(() => undefined); // it may be removed by now
+        if (!found?.isFile() || found.mtimeMs >= before) continue;
+        old.push(`sha256:${start}${rest}`);
+        if (old.length < atOnce) continue;
+        yield old;
+        old = [];
+      }
+      if (old.length > 0) yield old;
+    }
+  }
+
+  /** Removes a blob, unless it was put at `before` (epoch ms) or later; whether it is gone by that. */
+  remove(ref: BlobRef, before = Infinity): boolean {
+    const path = this.#path(ref);
+    try {
+      // Nothing is put between the look and the deed.
+      if (statSync(path).mtimeMs >= before) return false;
+      unlinkSync(path);
+      return true;
+    } catch (error) {
+      if (systemCode(error) === "ENOENT") return false;
+      throw error;
+    }
   }
 
   /** Where a blob's bytes lie, for those who read files and not streams. They must not be written to. */

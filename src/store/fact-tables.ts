@@ -90,8 +90,8 @@ export interface InboxRow {
   intent: number;
   /** Its intent is of messages that came late. */
   digest: Generated<number>;
-  /** What is to be done with the thread instead of a turn: "compact"; "" for a turn. */
-  task: Generated<"" | "compact">;
+  /** What is to be done instead of a turn: sum the thread up, or hand out all that is kept; "" for a turn. */
+  task: Generated<"" | "compact" | "export">;
   album: string;
   received_at: number;
   /** When the window of its intent closes. */

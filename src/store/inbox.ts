@@ -27,6 +27,8 @@ export type NewEvent = {
   readonly intent: number;
   /** It is answered with all that came late. */
   readonly digest?: true;
+  /** What is to be done with the thread instead of a turn. */
+  readonly task?: "compact" | "export";
   readonly album: string;
   readonly receivedAt: number;
   readonly dueAt: number;
@@ -61,6 +63,7 @@ export async function insertEvent(trx: Queries, event: NewEvent): Promise<number
       thread: event.thread,
       intent: event.intent,
       digest: event.digest ? 1 : 0,
+      task: event.task ?? "",
       album: event.album,
       received_at: event.receivedAt,
       due_at: event.dueAt,
@@ -114,6 +117,7 @@ export async function latestIntent(
     .where("state", "=", "waiting")
     .where("turn_id", "=", 0)
     .where("intent", ">", 0)
+    .where("task", "=", "")
     .where("digest", "=", of.digest ? 1 : 0)
     .$if(!of.digest, (query) => query.where("sender", "=", of.sender))
     .where("agent", "=", of.agent)

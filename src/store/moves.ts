@@ -1,8 +1,10 @@
 import { PostgresAdapter, sql } from "kysely";
 import type { InboundEvent } from "../core/events.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
+import { moveTasks } from "./background.ts";
 import { chatOf, chatsAt, currentThread } from "./chats.ts";
 import { withTrace } from "./inbox.ts";
+import { moveChatsMemory, movePersonsMemory } from "./memory-moves.ts";
 import { moveGrant } from "./people.ts";
 import type { Queries } from "./tables.ts";
 
@@ -21,6 +23,7 @@ export async function moveChat(trx: Queries, move: Move): Promise<Moved> {
   const { channel, from, to } = move;
   // A private chat is called as its person is, whose number may be somebody else's from now on.
   await moveGrant(trx, move);
+  await movePersonsMemory(trx, move);
   const there = new Map((await chatsAt(trx, channel, to)).map(({ topic, chat }) => [topic, chat]));
   const old = await chatsAt(trx, channel, from);
   if (old.length === 0) {
@@ -98,6 +101,12 @@ async function redirect(trx: Queries, chat: ChatId, { from, to }: Move): Promise
     .where("to_chat", "=", from)
     .where("state", "in", ["planned", "sending", "parked", "unknown"])
     .execute();
+  await trx
+    .updateTable("background_task")
+    .set({ to_chat: to })
+    .where("chat_id", "=", chat)
+    .where("to_chat", "=", from)
+    .execute();
   const waiting = await trx
     .selectFrom("inbox")
     .select(["id", "payload"])
@@ -148,6 +157,13 @@ async function merge(
       .execute();
   }
   await renameRepeats(trx, { from, into });
+  await moveTasks(trx, { from, into });
+  const { channel } = await trx
+    .selectFrom("chat")
+    .select("channel")
+    .where("id", "=", into)
+    .executeTakeFirstOrThrow();
+  await moveChatsMemory(trx, { channel, from, into });
   const { until } = await trx
     .selectFrom("chat")
     .select("paused_until as until")

@@ -7,3 +7,4 @@ export const isAside = sql<boolean>`state = 'aside'`;
 export const isOpenPiece = sql<boolean>`state in ('planned', 'sending', 'parked')`;
 export const isOpenAttachment = sql<boolean>`state = 'waiting'`;
 export const isPieceInDoubt = sql<boolean>`state = 'unknown' and body != ''`;
+export const isOpenTask = sql<boolean>`told = 0`;

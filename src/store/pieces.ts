@@ -1,6 +1,7 @@
 import type { Selectable } from "kysely";
 import type { PieceBody, PlatformId } from "../core/channel.ts";
 import type { ChatAddress, ChatId } from "../core/identity.ts";
+import { refsIn, useBlobs } from "./blob-use.ts";
 import { addressOf } from "./chats.ts";
 import { ANSWER_WITHIN_MS, choiceKey, insertQuestion } from "./choices.ts";
 import type { Database } from "./database.ts";
@@ -78,6 +79,8 @@ async function withButtons(
 }
 
 async function insertSome(trx: Queries, pieces: readonly NewPiece[], now: number): Promise<void> {
+  for (const { chat, body } of pieces)
+    if (body.kind !== "text") await useBlobs(trx, chat, refsIn(JSON.stringify(body)));
   await trx
     .insertInto("piece")
     .values((eb) =>

@@ -18,6 +18,10 @@ export async function renameChannel(database: Database, was: ChannelId, now: Cha
       "alias",
       "pairing",
       "wrong_code",
+      "memory_fact",
+      "memory_work",
+      "forgotten",
+      "background_task",
     ] as const) {
       await trx.updateTable(table).set({ channel: now }).where("channel", "=", was).execute();
     }

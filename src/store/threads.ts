@@ -5,9 +5,12 @@ import type {
   StoredCheckpoint,
   StoredMessage,
   StoredParts,
+  StoredValue,
   StoredWrite,
   ThreadStore,
 } from "../core/threads.ts";
+import type { ChatId } from "../core/identity.ts";
+import { refsIn, useBlobs } from "./blob-use.ts";
 import type { Database } from "./database.ts";
 import { assertHeld } from "./holds.ts";
 import type { Tables } from "./tables.ts";
@@ -79,6 +82,10 @@ export function threadStore(database: Database): ThreadStore {
         if (!sources || !(await hasAll(trx, commit.thread, commit))) return "stale";
         await insertParts(trx, commit.thread, commit);
         await insertCheckpoint(trx, commit, sources);
+        await useNamed(trx, commit.thread, [
+          ...commit.messages.map(({ body }) => body),
+          ...commit.values.map(bytesOf),
+        ]);
         if (commit.prune) await prune(trx, commit, sources);
         return "stored";
       }),
@@ -89,6 +96,7 @@ export function threadStore(database: Database): ThreadStore {
         if (!(await hasAll(trx, at.thread, parts))) return "stale";
         await insertParts(trx, at.thread, parts);
         await insertWrites(trx, at, writes);
+        await useNamed(trx, at.thread, [...parts.messages.map(({ body }) => body), ...writes.map(bytesOf)]);
         return "stored";
       }),
 
@@ -204,6 +212,19 @@ async function insertParts(trx: Trx, thread: string, parts: StoredParts): Promis
       .onConflict((conflict) => conflict.doNothing())
       .execute();
   }
+}
+
+/** What a thread names stays for its chat; threads of none are of no chat. */
+async function useNamed(trx: Trx, thread: string, texts: readonly Uint8Array[]): Promise<void> {
+  const chat = Number(thread.split("/")[0]);
+  const refs = texts.flatMap((text) =>
+    bytes(text).includes("sha256:") ? refsIn(bytes(text).toString("latin1")) : [],
+  );
+  if (refs.length > 0 && Number.isSafeInteger(chat)) await useBlobs(trx, chat as ChatId, refs);
+}
+
+function bytesOf({ bytes: value }: StoredValue): Uint8Array {
+  return value;
 }
 
 async function insertCheckpoint(trx: Trx, commit: CheckpointCommit, sources: Sources): Promise<void> {

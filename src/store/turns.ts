@@ -4,13 +4,16 @@ import { type Aside, asidesFor, claimAsides, personOf } from "./asides.ts";
 import { forgetTaken } from "./attachments.ts";
 import { addressOf } from "./chats.ts";
 import type { Database } from "./database.ts";
+import { forgetEffects } from "./effects.ts";
 import { endCorrected, withdrawFollowing } from "./edits.ts";
 import type { TurnState } from "./fact-tables.ts";
 import { assertHeld } from "./holds.ts";
 import { beforeClaim, type WaitingMessage, withTrace } from "./inbox.ts";
+import { touch, type Touch } from "./memory.ts";
 import { isOpenMessage } from "./open-rows.ts";
 import { insertPieces, type NewPiece } from "./pieces.ts";
 import { speakerNumbers } from "./speakers.ts";
+import { NOTHING_SPENT, rememberThread, type Spent, type ThreadNews } from "./thread-facts.ts";
 import type { Tables } from "./tables.ts";
 import { attachmentsOf, oldestIntent, saidBy, spokenBy, toWaiting } from "./waiting.ts";
 
@@ -27,6 +30,10 @@ export type ClaimedTurn = {
   readonly thread: ThreadId;
   readonly intent: number;
   readonly messages: readonly WaitingMessage[];
+  /** Whether a turn was begun with one of them before. */
+  readonly again: boolean;
+  /** What is to be done with the thread instead of answering them. */
+  readonly task?: "compact" | "export";
   /** What the agent is told beside them; it comes first. */
   readonly asides: readonly Aside[];
 };
@@ -77,7 +84,9 @@ export async function claimTurn(
     const crashes = Math.max(...messages.map((message) => message.claims));
     const dead = crashes >= CRASHES_BEFORE_DEAD;
     const ids = messages.map((message) => message.id);
-    const told = dead ? [] : await asidesFor(trx, { chat, thread: first.thread, messages: ids });
+    const task = first.task;
+    const told =
+      dead || task !== "" ? [] : await asidesFor(trx, { chat, thread: first.thread, messages: ids });
     const people = [...messages.map(saidBy), ...told.map(({ event }) => personOf(event))];
     const speakers = row.kind === "group" ? await speakerNumbers(trx, chat, people) : NOBODY;
     const hold: Hold = { chat, owner: by.owner, epoch: row.epoch + 1 };
@@ -126,6 +135,8 @@ export async function claimTurn(
       thread: first.thread,
       intent: first.intent,
       messages: waiting,
+      ...(task === "" ? {} : { task }),
+      again: messages.some((message) => message.turn_id !== 0),
       asides: told.map((aside) => ({ ...aside, ...spokenBy(speakers, personOf(aside.event).id) })),
     };
     return { kind: dead ? "dead" : "turn", turn };
@@ -156,6 +167,12 @@ export async function commitTurn(
     readonly pieces: readonly NewPiece[];
     /** Rows of edits and of what was taken back that the agent was told of while it ran. */
     readonly corrected?: readonly number[];
+    /** What the turn has done outside and is in its thread now, by the message that is answered. */
+    readonly effectsOf?: string;
+    /** What is to be gone through for what should be remembered. */
+    readonly touches?: readonly Touch[];
+    /** What it has told of its thread, and what it took. */
+    readonly news?: ThreadNews;
     readonly now: number;
   },
 ): Promise<boolean> {
@@ -186,11 +203,17 @@ export async function commitTurn(
       await forgetTaken(trx, ids);
     if (end.corrected && end.corrected.length > 0)
       await endCorrected(trx, turn.hold.chat, { rows: end.corrected, turn: turn.id, now: end.now });
+    // A dead message can be tried again, and must not do again what was done.
+    if (end.effectsOf !== undefined && end.messages === "consumed")
+      await forgetEffects(trx, { thread: turn.thread, message: end.effectsOf });
+    for (const touched of end.touches ?? []) await touch(trx, touched, end.now);
     // What was stopped, or has ended the process, is not asked for again by correcting it.
     if (end.state === "stopped" || end.messages === "dead")
       await withdrawFollowing(trx, turn.hold.chat, { messages: ids, now: end.now });
     await insertPieces(trx, end.pieces, end.now);
-    await endTurn(trx, turn, end.state, end.error, end.now);
+    const { thread, agent, hold } = turn;
+    if (end.news) await rememberThread(trx, { thread, agent, chat: hold.chat }, end.news, end.now);
+    await endTurn(trx, turn, { state: end.state, error: end.error, spent: end.news?.spent, now: end.now });
     const more = await trx
       .selectFrom("inbox")
       .select("id")
@@ -207,7 +230,12 @@ export async function commitTurn(
 }
 
 /** Gives a turn back that we ended ourselves, at a shutdown: it is taken up again and no crash is counted. */
-export async function abandonTurn(database: Database, turn: ClaimedTurn, now: number): Promise<void> {
+export async function abandonTurn(
+  database: Database,
+  turn: ClaimedTurn,
+  now: number,
+  spent?: Spent,
+): Promise<void> {
   await database.db.transaction().execute(async (trx) => {
     await assertHeld(trx, turn.hold);
     await trx
@@ -225,17 +253,33 @@ export async function abandonTurn(database: Database, turn: ClaimedTurn, now: nu
       .where("turn_id", "=", turn.id)
       .where("state", "=", "claimed")
       .execute();
-    await endTurn(trx, turn, "abandoned", "", now);
+    await endTurn(trx, turn, { state: "abandoned", error: "", spent, now });
   });
 }
 
 async function endTurn(
   trx: Transaction<Tables>,
   turn: ClaimedTurn,
-  state: TurnState,
-  error: string,
-  now: number,
+  end: {
+    readonly state: TurnState;
+    readonly error: string;
+    readonly spent: Spent | undefined;
+    readonly now: number;
+  },
 ): Promise<void> {
-  await trx.updateTable("turn").set({ state, error, ended_at: now }).where("id", "=", turn.id).execute();
+  const { inputTokens, cachedTokens, outputTokens, costMicros } = end.spent ?? NOTHING_SPENT;
+  await trx
+    .updateTable("turn")
+    .set({
+      state: end.state,
+      error: end.error,
+      ended_at: end.now,
+      input_tokens: inputTokens,
+      cached_tokens: cachedTokens,
+      output_tokens: outputTokens,
+      cost_micros: costMicros,
+    })
+    .where("id", "=", turn.id)
+    .execute();
   await trx.updateTable("chat").set({ owner: "", until: 0 }).where("id", "=", turn.hold.chat).execute();
 }

@@ -1,4 +1,6 @@
 import type { ChatId } from "../core/identity.ts";
+import { openTasks, recoverTasks } from "./background-runs.ts";
+import { pruneTasks } from "./background.ts";
 import { endLeases } from "./channel-lease.ts";
 import { pruneQuestions } from "./choices.ts";
 import type { Database } from "./database.ts";
@@ -17,6 +19,7 @@ export async function recover(database: Database, now: number): Promise<Recovere
   return await database.db.transaction().execute(async (trx) => {
     await trx.updateTable("chat").set({ owner: "", until: 0 }).where("owner", "!=", "").execute();
     await endLeases(trx);
+    await recoverTasks(trx);
     const turns = await trx
       .updateTable("turn")
       .set({ state: "abandoned", error: "the process ended", ended_at: now })
@@ -63,6 +66,8 @@ export type OpenWork = {
   readonly turns: readonly { readonly chat: ChatId; readonly at: number }[];
   readonly attachments: readonly number[];
   readonly deliveries: readonly { readonly chat: ChatId; readonly at: number }[];
+  /** By their rows. */
+  readonly tasks: readonly { readonly row: number; readonly at: number }[];
 };
 
 export async function openWork(database: Database): Promise<OpenWork> {
@@ -94,6 +99,7 @@ export async function openWork(database: Database): Promise<OpenWork> {
     turns: turns.map((row) => ({ chat: row.chat_id, at: row.at })),
     attachments: attachments.map((row) => row.id),
     deliveries: [...deliveries, ...doubts].map((row) => ({ chat: row.chat_id, at: row.at })),
+    tasks: await openTasks(database),
   };
 }
 
@@ -143,8 +149,15 @@ export async function prune(database: Database, before: number): Promise<number>
       .where("ended_at", ">", 0)
       .where("ended_at", "<", before)
       .executeTakeFirstOrThrow();
+    // What was set aside can be tried again, and must not do again what was done.
+    await trx
+      .deleteFrom("effect")
+      .where("at", "<", before)
+      .where("thread", "not in", (eb) => eb.selectFrom("inbox").select("thread").where("state", "=", "dead"))
+      .execute();
     await prunePairing(trx, before);
     const questions = await pruneQuestions(trx, before);
-    return Number(inbox.numDeletedRows + turns.numDeletedRows + pieces.numDeletedRows) + questions;
+    const tasks = await pruneTasks(trx, before);
+    return Number(inbox.numDeletedRows + turns.numDeletedRows + pieces.numDeletedRows) + questions + tasks;
   });
 }

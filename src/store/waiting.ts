@@ -22,6 +22,8 @@ export async function oldestIntent(trx: Queries, chat: ChatId): Promise<readonly
       "received_at",
       "due_at",
       "claims",
+      "turn_id",
+      "task",
     ])
     .where("chat_id", "=", chat)
     .where(isOpenMessage)
@@ -57,8 +59,8 @@ export async function attachmentsOf(
 
 type IntentRow = Pick<
   InboxRow,
-  "payload" | "sender" | "agent" | "thread" | "intent" | "received_at" | "due_at" | "claims"
-> & { readonly id: number; readonly digest: number };
+  "payload" | "sender" | "agent" | "thread" | "intent" | "received_at" | "due_at" | "claims" | "turn_id"
+> & { readonly id: number; readonly digest: number; readonly task: "" | "compact" | "export" };
 
 type TakenRow = Pick<AttachmentRow, "inbox_id" | "seq" | "blocks" | "notice" | "notice_values">;
 

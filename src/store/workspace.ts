@@ -1,5 +1,6 @@
+import { existsSync, mkdirSync, renameSync } from "node:fs";
 import { lstat, mkdir, readdir, rm } from "node:fs/promises";
-import { extname, join } from "node:path";
+import { basename, extname, join } from "node:path";
 import type { BlobRef } from "../core/blocks.ts";
 import { GatewayError, systemCode } from "../core/errors.ts";
 import type { ChatId } from "../core/identity.ts";
@@ -49,23 +50,68 @@ export class Workspaces {
     }
   }
 
-  /** Removes uploads that are older than `before` (epoch ms), halves of copies among them; gives how many. */
+  /** Removes what `keep` has put there. */
+  async remove(chat: ChatId, path: string): Promise<void> {
+    await rm(join(this.folderOf(chat), "uploads", basename(path)), { force: true });
+  }
+
+  /**
+   * Takes the whole folder of a chat away from where agents and downloads put things, at once: what comes from now on is of
+   * after that. Does nothing where that was done before and `drop` was not called since.
+   */
+  setAside(chat: ChatId): void {
+    const aside = this.#aside(chat);
+    if (existsSync(aside)) return;
+    if (existsSync(this.folderOf(chat))) renameSync(this.folderOf(chat), aside);
+    else mkdirSync(aside, { recursive: true, mode: 0o700 });
+  }
+
+  /** How many files were set aside. */
+  async countAside(chat: ChatId): Promise<number> {
+    const found = await readdir(this.#aside(chat), { recursive: true, withFileTypes: true }).catch(
+      ignoreVanished,
+    );
+    return (found ?? []).filter((entry) => !entry.isDirectory()).length;
+  }
+
+  /** Removes what was set aside. */
+  async drop(chat: ChatId): Promise<void> {
+    await rm(this.#aside(chat), { recursive: true, force: true });
+  }
+
+  #aside(chat: ChatId): string {
+    return join(this.#root, `.forgotten-${chat}`);
+  }
+
+  /**
+   * Removes uploads, and results of tools that were too long to be shown, that are older than `before` (epoch ms), halves
+   * of copies among them; gives how many.
+   */
   async sweep(before: number): Promise<number> {
     let removed = 0;
     for (const chat of await namesIn(this.#root)) {
-      const uploads = join(this.#root, chat, "uploads");
+      const folder = join(this.#root, chat);
       // Nothing outside is swept, whatever was put in the place of a folder.
-      if (!(await isFolder(join(this.#root, chat))) || !(await isFolder(uploads))) continue;
-      for (const name of await namesIn(uploads)) {
-        const path = join(uploads, name);
-        const found = await lstat(path).catch(ignoreVanished);
-        if (found === undefined || found.mtimeMs >= before) continue;
-        await rm(path, { recursive: true, force: true });
-        removed += 1;
-      }
+      if (!(await isFolder(folder))) continue;
+      removed += await sweepFolder(join(folder, "uploads"), before);
+      if (await isFolder(join(folder, "workspace")))
+        removed += await sweepFolder(join(folder, "workspace", "results"), before);
     }
     return removed;
   }
+}
+
+async function sweepFolder(folder: string, before: number): Promise<number> {
+  if (!(await isFolder(folder))) return 0;
+  let removed = 0;
+  for (const name of await namesIn(folder)) {
+    const path = join(folder, name);
+    const found = await lstat(path).catch(ignoreVanished);
+    if (found === undefined || found.mtimeMs >= before) continue;
+    await rm(path, { recursive: true, force: true });
+    removed += 1;
+  }
+  return removed;
 }
 
 async function isFolder(path: string): Promise<boolean> {

@@ -1,6 +1,6 @@
 import type { ContentBlock, TextBlock } from "../core/blocks.ts";
 import type { EditEvent, MessageEvent, Quote } from "../core/events.ts";
-import { say } from "../core/sentences.ts";
+import { type Language, say } from "../core/sentences.ts";
 import type { Aside } from "../store/asides.ts";
 import { isQuoted, quotedSeq } from "../store/attachments.ts";
 import type { WaitingMessage } from "../store/inbox.ts";
@@ -53,11 +53,11 @@ function messageBlocks(message: Said): readonly ContentBlock[] {
  * What the person is told of attachments that could not be used, a sentence for each; "" when there are none. Of what
  * a message only quotes the agent alone is told: the person has not sent it now.
  */
-export function unusableIn(messages: readonly WaitingMessage[]): string {
+export function unusableIn(messages: readonly WaitingMessage[], language: Language = "en"): string {
   return messages
     .flatMap((message) => [...message.taken])
     .flatMap(([seq, { notice }]) =>
-      notice === undefined || isQuoted(seq) ? [] : [say(notice.key, "en", notice.values)],
+      notice === undefined || isQuoted(seq) ? [] : [say(notice.key, language, notice.values)],
     )
     .join("\n");
 }

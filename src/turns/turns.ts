@@ -1,54 +1,26 @@
-import type { AgentAnswer, AgentDefinition, AgentRunner } from "../core/agent.ts";
-import type { Channel, Live, PieceBody } from "../core/channel.ts";
-import type { Clock } from "../core/clock.ts";
+import type { AgentAnswer, AgentDefinition, AgentTurn } from "../core/agent.ts";
+import type { Channel, PieceBody } from "../core/channel.ts";
 import { asError, type ErrorCode, GatewayError, hasCode } from "../core/errors.ts";
-import type { ChannelId, ChatAddress, ChatId } from "../core/identity.ts";
-import type { Log } from "../core/log.ts";
+import type { ChannelId, ChatId } from "../core/identity.ts";
 import { say } from "../core/sentences.ts";
-import type { Database } from "../store/database.ts";
+import { unlessAborted } from "../core/unless-aborted.ts";
+import type { TaskOrigin } from "../store/background.ts";
 import type { TurnState } from "../store/fact-tables.ts";
 import type { Correction } from "../store/asides.ts";
+import { type TurnEffects, turnEffects } from "../store/effects.ts";
 import { insist } from "../store/insist.ts";
-import { abandonTurn, type ClaimedTurn, claimTurn, commitTurn, renewHold } from "../store/turns.ts";
+import type { Touch } from "../store/memory.ts";
+import { NOTHING_SPENT, type Spent, spentWith } from "../store/thread-facts.ts";
+import { abandonTurn, type ClaimedTurn, claimTurn, commitTurn } from "../store/turns.ts";
+import { compactedWords } from "./compacted.ts";
 import { contentOf, unusableIn } from "./content.ts";
 import { correctedRows, Corrections } from "./corrections.ts";
-import { type Draft, Life } from "./life.ts";
+import { failureWords } from "./failures.ts";
+import { HOLD_MS, keepHold } from "./hold.ts";
+import { Life } from "./life.ts";
+import { languageIn, localFacts } from "./local.ts";
 import { inPlace, piecesOf, refsOf } from "./planned.ts";
-
-/** A hold ends by itself after this, unless it is renewed. */
-const HOLD_MS = 60_000;
-const RENEW_MS = 20_000;
-
-/** How `reply` makes pieces for a chat of a channel; it is handed in, for rooms on one floor do not know each other. */
-export type Pieces = {
-  answer(
-    channel: Channel,
-    chat: ChatId,
-    agent: AgentDefinition,
-    answer: Pick<AgentAnswer, "markdown" | "choices">,
-  ): Promise<{ readonly bodies: readonly PieceBody[]; readonly labels?: readonly string[] }>;
-  words(channel: Channel, text: string): readonly PieceBody[];
-  /** What is shown of an answer that is still being written. */
-  draft(markdown: string): Draft;
-};
-
-export type TurnParts = {
-  readonly database: Database;
-  readonly runner: AgentRunner;
-  readonly clock: Clock;
-  readonly log: Log;
-  /** Names this process in holds. */
-  readonly owner: string;
-  readonly channel: (id: ChannelId) => Channel | undefined;
-  readonly agent: (name: string) => AgentDefinition | undefined;
-  readonly pieces: Pieces;
-  /** How an answer is shown there while it is written; absent where the channel decides. */
-  readonly live: (to: ChatAddress) => Promise<Live | "off" | undefined>;
-  /** The folder of a chat, absolute. */
-  readonly folder: (chat: ChatId) => string;
-  /** Aborts when the grace of a shutdown is over. */
-  readonly cutOff: AbortSignal;
-};
+import type { TurnParts } from "./parts.ts";
 
 /** Runs turns: hold the chat, ask the agent, commit what is consumed and what is to be sent as one. */
 export class Turns {
@@ -73,6 +45,12 @@ export class Turns {
     const running = this.#running.get(chat);
     running?.controller.abort(new GatewayError("turn.stopped", "stopped by the person"));
     return running !== undefined;
+  }
+
+  /** All of the chat was forgotten: its running turn holds it no longer. */
+  letGo(chat: ChatId): void {
+    const lost = new GatewayError("store.hold_lost", `all of chat ${chat} was forgotten`);
+    this.#running.get(chat)?.controller.abort(lost);
   }
 
   /** Tells the running turn of a chat, before its next step, what has become of a message that it answers. */
@@ -100,7 +78,7 @@ export class Turns {
           await this.#end(claim.turn, channel(claim.turn.channel), {
             state: "failed",
             error: "crashed",
-            words: say("turn.dead"),
+            words: say("turn.dead", languageIn(claim.turn)),
             dead: true,
           }),
         );
@@ -118,7 +96,12 @@ export class Turns {
     const { database, log, channel: open, agent: find, cutOff } = this.#parts;
     const channel = open(turn.channel);
     const agent = find(turn.agent);
-    const running: Running = { controller: new AbortController(), corrections: new Corrections(turn) };
+    const running: Running = {
+      controller: new AbortController(),
+      corrections: new Corrections(turn),
+      effects: this.#effectsOf(turn),
+      spent: NOTHING_SPENT,
+    };
     const { controller } = running;
     this.#running.set(turn.hold.chat, running);
     if (cutOff.aborted) controller.abort(cutOff.reason);
@@ -130,9 +113,15 @@ export class Turns {
         throw new GatewayError("channel.unreachable", `the connection ${turn.channel} is not open`);
       if (!agent)
         throw new GatewayError("agent.invalid", `there is no agent ${turn.agent} in the configuration`);
-      const answer = await this.#ask(turn, agent, channel, running);
+      if (turn.task === "compact") return await this.#compact(turn, agent, channel, running);
+      const answer =
+        turn.task === "export"
+          ? await this.#parts.exporting(turn)
+          : await this.#ask(turn, agent, channel, running, (asked, signal) =>
+              this.#parts.runner.run(asked, signal),
+            );
       const said = await this.#parts.pieces.answer(channel, turn.hold.chat, agent, answer);
-      const refused = answer.refused.map((name) => say("media.refused_by_model", "en", { name }));
+      const refused = answer.refused.map((name) => say("media.refused_by_model", languageIn(turn), { name }));
       const bodies = [
         ...refused.flatMap((words) => this.#parts.pieces.words(channel, words)),
         ...said.bodies,
@@ -145,6 +134,8 @@ export class Turns {
         error: "",
         bodies,
         corrected: answer.corrected,
+        known: answer,
+        touches: turn.task === undefined ? this.#parts.memory.touched(turn, agent) : [],
       });
     } catch (thrown) {
       const error = asError(thrown);
@@ -156,46 +147,79 @@ export class Turns {
         return false;
       }
       if (!cutOff.aborted) return await this.#failed(turn, channel, error, agent);
-      await abandonTurn(database, turn, this.#parts.clock.now());
+      await abandonTurn(database, turn, this.#parts.clock.now(), running.spent);
       return false;
     } finally {
       this.#running.delete(turn.hold.chat);
     }
   }
 
-  /** Asks the agent under the turn's deadline, keeping the hold and showing life meanwhile. */
-  async #ask(
+  /** Sums the thread up, and tells what came of it. */
+  async #compact(
     turn: ClaimedTurn,
     agent: AgentDefinition,
     channel: Channel,
-    { controller, corrections }: Running,
-  ): Promise<AgentAnswer> {
-    const { clock, runner, pieces } = this.#parts;
+    running: Running,
+  ): Promise<boolean> {
+    const compacted = await this.#ask(turn, agent, channel, running, (asked, signal) =>
+      this.#parts.runner.compact(asked, signal),
+    );
+    if (hasCode(running.controller.signal.reason, "turn.stopped")) throw running.controller.signal.reason;
+    const window = compacted.done ? compacted.after : compacted.now;
+    const words = compactedWords(compacted, languageIn(turn));
+    const known = window.window === 0 ? {} : { window };
+    return await this.#end(turn, channel, { state: "done", error: "", words, known });
+  }
+
+  /** Has the agent do it under the turn's deadline, keeping the hold and showing life meanwhile. */
+  async #ask<Done>(
+    turn: ClaimedTurn,
+    agent: AgentDefinition,
+    channel: Channel,
+    running: Running,
+    work: (asked: AgentTurn, signal: AbortSignal) => Promise<Done>,
+  ): Promise<Done> {
+    const { controller, corrections, effects } = running;
+    const { clock, pieces, kind, timeZone } = this.#parts;
     const { turnSeconds } = agent.limits;
+    const now = clock.now();
+    const local = localFacts(turn, { kind: kind(turn.channel), timeZone: timeZone(), now });
     const live = await this.#parts.live(turn.to);
+    const recalled = await this.#parts.memory.recall(turn, agent);
     const tooLong = clock.after(turnSeconds * 1_000, () =>
       controller.abort(new GatewayError("turn.timed_out", `the turn took longer than ${turnSeconds} s`)),
     );
-    const renewal = this.#keepHold(turn, controller);
+    const renewal = keepHold(turn, controller, this.#parts);
     const shown = live === "off" ? undefined : live;
     const life = new Life({ channel, to: turn.to, live: shown, clock }, (text) => pieces.draft(text));
     try {
-      const answer = runner.run(
+      const answer = work(
         {
           hold: turn.hold,
           thread: turn.thread,
           agent,
-          messageId: `intent-${turn.intent}`,
+          messageId: messageIdOf(turn),
+          effects,
           content: contentOf(turn.messages, turn.asides),
           sentAt: turn.messages[0]?.event.sentAt ?? "",
           folder: this.#parts.folder(turn.hold.chat),
+          look: this.#parts.look(turn.hold.chat, agent),
+          ...(agent.background ? { tasks: this.#parts.tasks(originOf(turn)) } : {}),
           corrections: () => corrections.take(),
+          onUse: (use) => {
+            running.spent = spentWith(running.spent, use);
+          },
+          language: languageIn(turn),
+          endsAt: now + turnSeconds * 1_000,
+          ...(local ? { local } : {}),
+          ...(recalled === "" ? {} : { recalled }),
           ...(channel.limits.drafts && live !== "off" ? { onText: (text) => life.draft(text) } : {}),
         },
         controller.signal,
       );
       // Behind the question, which is what the person waits for.
       life.begin();
+      // What an agent writes later that does not heed its signal is refused, because its hold is over.
       return await unlessAborted(answer, controller.signal);
     } finally {
       life.end();
@@ -204,20 +228,14 @@ export class Turns {
     }
   }
 
-  #keepHold(turn: ClaimedTurn, controller: AbortController): { cancel(): void } {
-    const { clock, database, log } = this.#parts;
-    let timer = clock.after(RENEW_MS, renew);
-    function renew(): void {
-      renewHold(database, turn.hold, clock.now() + HOLD_MS).then(
-        () => undefined,
-        (err: unknown) => {
-          if (hasCode(err, "store.hold_lost")) controller.abort(err);
-          else log.warn({ chat: turn.hold.chat, err }, "a hold could not be renewed, again soon");
-        },
-      );
-      timer = clock.after(RENEW_MS, renew);
-    }
-    return { cancel: () => timer.cancel() };
+  #effectsOf(turn: ClaimedTurn): TurnEffects {
+    const { database, clock, log, cutOff } = this.#parts;
+    const { hold, thread, again } = turn;
+    return turnEffects(
+      database,
+      { hold, thread, message: messageIdOf(turn), again },
+      { clock, log, closing: cutOff },
+    );
   }
 
   async #failed(
@@ -228,31 +246,23 @@ export class Turns {
   ): Promise<boolean> {
     const { chat } = turn.hold;
     const code: ErrorCode | "unexpected" = error instanceof GatewayError ? error.code : "unexpected";
+    const reason = error instanceof GatewayError ? error.reason : undefined;
     switch (code) {
       case "turn.stopped":
         // Whoever stopped it has been answered already.
         return await this.#end(turn, channel, { state: "stopped", error: code });
-      case "turn.timed_out": {
-        const minutes = Math.max(1, Math.round((agent?.limits.turnSeconds ?? 0) / 60));
-        return await this.#end(turn, channel, {
-          state: "failed",
-          error: code,
-          words: say("turn.timed_out", "en", { minutes }),
-        });
-      }
+      case "turn.timed_out":
+        break;
       case "model.failed":
       case "model.missing_package":
       case "model.unknown":
-        this.#parts.log.error({ chat, turn: turn.id, err: error }, "the model did not answer");
-        return await this.#end(turn, channel, {
-          state: "failed",
-          error: code,
-          words: say("turn.model_failed"),
-        });
+        this.#parts.log.error({ chat, turn: turn.id, reason, err: error }, "the model did not answer");
+        break;
       default:
         this.#parts.log.error({ chat, turn: turn.id, err: error }, "a turn failed");
-        return await this.#end(turn, channel, { state: "failed", error: code, words: say("turn.failed") });
     }
+    const words = failureWords({ code, reason }, agent, languageIn(turn));
+    return await this.#end(turn, channel, { state: "failed", error: code, words });
   }
 
   /**
@@ -261,7 +271,7 @@ export class Turns {
    */
   async #end(turn: ClaimedTurn, channel: Channel | undefined, end: TurnEnd): Promise<boolean> {
     const { database, clock, log, pieces: make, cutOff } = this.#parts;
-    const unusable = unusableIn(turn.messages);
+    const unusable = unusableIn(turn.messages, languageIn(turn));
     const bodies = channel
       ? [
           ...(unusable === "" ? [] : make.words(channel, unusable)),
@@ -270,7 +280,10 @@ export class Turns {
       : [];
     const pieces = piecesOf(turn, bodies, end.labels);
     const corrected = correctedRows(end.corrected);
-    return await insist(
+    const running = this.#running.get(turn.hold.chat);
+    const acted = running?.effects.any === true;
+    const touches = end.touches ?? [];
+    const more = await insist(
       async () =>
         commitTurn(database, turn, {
           state: end.state,
@@ -278,10 +291,15 @@ export class Turns {
           error: end.error,
           pieces: end.state === "done" ? await inPlace(database, turn, pieces) : pieces,
           corrected,
+          ...(acted ? { effectsOf: messageIdOf(turn) } : {}),
+          touches,
+          ...(running ? { news: { ...newsIn(end.known), spent: running.spent } } : {}),
           now: clock.now(),
         }),
       { clock, log, closing: cutOff },
     );
+    this.#parts.memory.committed(touches);
+    return more;
   }
 }
 
@@ -294,20 +312,34 @@ type TurnEnd = {
   readonly words?: string;
   /** As `AgentAnswer.corrected`. */
   readonly corrected?: readonly string[] | undefined;
+  readonly touches?: readonly Touch[];
+  /** What is known of the thread since. */
+  readonly known?: Pick<AgentAnswer, "title" | "window">;
   readonly dead?: true;
 };
 
 /** A turn that is being run, and what may reach it from outside. */
-type Running = { readonly controller: AbortController; readonly corrections: Corrections };
+type Running = {
+  readonly controller: AbortController;
+  readonly corrections: Corrections;
+  readonly effects: TurnEffects;
+  /** What the models took so far. */
+  spent: Spent;
+};
 
-/**
- * An agent that does not heed its signal is left behind: what it writes later is refused, because its hold is over.
- */
-function unlessAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const give = (): void => reject(asError(signal.reason));
-    if (signal.aborted) give();
-    signal.addEventListener("abort", give, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener("abort", give));
-  });
+function newsIn({ title, window }: Pick<AgentAnswer, "title" | "window"> = {}): Pick<
+  AgentAnswer,
+  "title" | "window"
+> {
+  return { ...(title === undefined ? {} : { title }), ...(window === undefined ? {} : { window }) };
+}
+
+function originOf(turn: ClaimedTurn): TaskOrigin {
+  const { hold, to, agent, thread } = turn;
+  return { chat: hold.chat, to, agent, thread, language: languageIn(turn) };
+}
+
+/** What the thread knows the turn by, however often it is run. */
+function messageIdOf({ intent }: ClaimedTurn): string {
+  return `intent-${intent}`;
 }

@@ -37,7 +37,7 @@ describe.each([
     expect(answer).toMatchObject({ markdown: "What would you like?", choices: ["Tea", "Coffee"] });
     expect(toolsIn(world.server.requests[0]?.body ?? {})).toContain("offer_choices");
     expect(JSON.stringify(world.server.requests.at(-1)?.body)).toContain("will stand as buttons below");
-    expect(await ask(world, world.agent, "1", "I am thirsty")).toEqual({ ...answer, replayed: true });
+    expect(await ask(world, world.agent, "1", "I am thirsty")).toMatchObject({ ...answer, replayed: true });
   });
 
   it("asks with what it said beside its offer where it says no more", async () => {
@@ -75,11 +75,9 @@ describe("what an agent offers", () => {
     const world = await served("openai", { choices: true });
     world.server.reply(offer(["Tea", "Coffee"]), offer(["Red", "White"]), "Which wine?", "You are welcome.");
     expect(await ask(world, world.agent, "1", "a drink")).toMatchObject({ choices: ["Red", "White"] });
-    expect(await ask(world, world.agent, "2", "thanks")).toEqual({
-      markdown: "You are welcome.",
-      replayed: false,
-      refused: [],
-    });
+    const thanked = await ask(world, world.agent, "2", "thanks");
+    expect(thanked).toMatchObject({ markdown: "You are welcome.", replayed: false, refused: [] });
+    expect(thanked).not.toHaveProperty("choices");
     expect(await ask(world, world.agent, "1", "a drink")).toMatchObject({ choices: ["Red", "White"] });
   });
 

@@ -302,14 +302,14 @@ describe("an agent with file tools", () => {
       content: expect.stringContaining("/outputs is for files that you want to send"),
     });
     const names = (tools as readonly Json[]).map((each) => (each["function"] as Json)["name"]); // of a chat request
-    expect(names).toEqual(["ls", "read_file", "write_file", "edit_file", "glob", "grep"]);
+    expect(names).toEqual(["ls", "read_file", "write_file", "edit_file", "glob", "grep", "present_files"]);
     expect(JSON.stringify(tools)).not.toMatch(/execute|large_tool_results|multimodal/);
   });
 
   it("is told what is wrong with a call, and goes on", async () => {
     const { use } = await setUp();
     expect(await use("read_file", {})).toMatch(/file_path/);
-    expect(await use("execute", { command: "id" })).toMatch(/execute.*not a valid tool|not.*valid.*execute/i);
+    expect(await use("execute", { command: "id" })).toContain('there is no tool "execute"');
   });
 
   it("keeps no more of a tool's result than can be sent again", async () => {
@@ -341,7 +341,7 @@ describe("an agent with file tools", () => {
     server.reply(refuse, { toolCalls: [{ name: "ls", args: {} }] }, "done");
     const asked = { ...turn(agent, "1", [photo]), folder };
     const answer = await runner.run(asked, new AbortController().signal);
-    expect(answer).toEqual({ markdown: "done", replayed: false, refused: ["BAD.jpg"] });
+    expect(answer).toMatchObject({ markdown: "done", replayed: false, refused: ["BAD.jpg"] });
     // What was refused in its first step is not asked again in the second.
     expect(server.requests).toHaveLength(3);
   });

@@ -36,7 +36,7 @@ describe("documents", () => {
   });
 
   it("of 100 KB are shown whole under the limits of an agent that says none", async () => {
-    const { agentSchema } = await import("../../src/config/schema.ts");
+    const { agentSchema } = await import("../../src/config/agent-schema.ts");
     const { agent, blobs, say, sentText } = await served("openai");
     const { limits } = agentSchema.parse({});
     const text = "x".repeat(102_400);

@@ -5,6 +5,7 @@ import { startOllama } from "../support/models/ollama.ts";
 import { startOpenAi } from "../support/models/openai.ts";
 import { startResponses } from "../support/models/responses.ts";
 import type { Json, ModelServer, ModelServerOptions } from "../support/models/server.ts";
+import type { Clock } from "../../src/core/clock.ts";
 import { bench, type Bench, definition } from "./set-up.ts";
 
 type Wire = {
@@ -70,6 +71,7 @@ export async function served(
   wire: WireName,
   fields: Partial<AgentDefinition> = {},
   model: Partial<ModelChoice> = {},
+  clock?: Clock,
 ): Promise<Served> {
   const { start, provider, name, parts }: Wire = WIRES[wire];
   const server = await start({ otherwise: "seen" });
@@ -77,7 +79,7 @@ export async function served(
   const choice = { provider, name, baseUrl: server.url, apiKey: "k", ...model };
   const sent = (request = -1): unknown => parts(server.requests.at(request)?.body ?? {});
   return {
-    ...bench(),
+    ...bench(clock),
     server,
     agent: definition({ prompt: "", model: choice, ...fields }),
     sent,

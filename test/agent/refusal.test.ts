@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { AgentAnswer } from "../../src/core/agent.ts";
 import type { ContentBlock, MediaBlock } from "../../src/core/blocks.ts";
+import { say } from "../../src/core/sentences.ts";
 import type { Json, Reply } from "../support/models/server.ts";
 import { base64, medium } from "./media-blocks.ts";
 import { closeServers, served, type Served, type WireName } from "./model-servers.ts";
@@ -39,7 +40,7 @@ describe("a medium that the model refuses", () => {
       const told = await served(wire);
       const [bad] = await pictures(told, "BAD");
       told.server.reply(...Array.from({ length: 4 }, () => cannotTake("BAD")));
-      expect(await run(told, "1", [bad!])).toEqual({
+      expect(await run(told, "1", [bad!])).toMatchObject({
         markdown: "seen",
         replayed: false,
         refused: ["BAD.jpg"],
@@ -47,7 +48,11 @@ describe("a medium that the model refuses", () => {
       expect(told.sentText()).toContain("the model did not take it");
       expect(told.server.requests).toHaveLength(2);
 
-      expect(await run(told, "2", "and now?")).toEqual({ markdown: "seen", replayed: false, refused: [] });
+      expect(await run(told, "2", "and now?")).toMatchObject({
+        markdown: "seen",
+        replayed: false,
+        refused: [],
+      });
       expect(told.server.requests).toHaveLength(3);
       expect(seen(told, ["BAD"])).toEqual([]);
     },
@@ -58,7 +63,11 @@ describe("a medium that the model refuses", () => {
     const bad = await pictures(told, "BAD");
     told.server.reply(cannotTake("BAD"));
     await run(told, "1", bad);
-    expect(await run(told, "1", bad)).toEqual({ markdown: "seen", replayed: true, refused: ["BAD.jpg"] });
+    expect(await run(told, "1", bad)).toMatchObject({
+      markdown: "seen",
+      replayed: true,
+      refused: ["BAD.jpg"],
+    });
   });
 
   it("is not sent again after a restart", async () => {
@@ -260,11 +269,11 @@ describe("a request that is longer than the model takes", () => {
     expect(seen(told, ["OLD"])).toEqual([]);
   });
 
-  it("fails with words when that does not help", async () => {
+  it("is answered with words when that does not help", async () => {
     const told = await served("anthropic");
     told.server.reply(refused(TOO_LONG), refused(TOO_LONG));
-    const error = await failure(run(told, "1", await pictures(told, "A")));
-    expect(error.message).toContain("takes less text than it was sent");
+    const answer = await run(told, "1", await pictures(told, "A"));
+    expect(answer.markdown).toBe(say("turn.model_overflow"));
     expect(told.server.requests).toHaveLength(2);
   });
 });

@@ -1,11 +1,11 @@
 import { createHash } from "node:crypto";
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
-import type { AgentDefinition, AgentRunner, AgentTurn, Blobs } from "../../src/core/agent.ts";
+import type { AgentDefinition, AgentTurn, Blobs } from "../../src/core/agent.ts";
 import type { BlobRef, ContentBlock } from "../../src/core/blocks.ts";
-import { systemClock } from "../../src/core/clock.ts";
+import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import type { ChatId } from "../../src/core/identity.ts";
-import { createAgentRunner } from "../../src/agent/runner.ts";
+import { type AgentHouse, createAgentRunner } from "../../src/agent/runner.ts";
 import { memoryLog } from "../support/channel-host.ts";
 
 /** Blobs that last as long as the test. */
@@ -49,7 +49,7 @@ export function turn(agent: AgentDefinition, id: string, said: string | readonly
 }
 
 export type Bench = {
-  readonly runner: AgentRunner;
+  readonly runner: AgentHouse;
   readonly saver: MemorySaver;
   readonly blobs: Blobs;
   readonly say: (
@@ -60,13 +60,13 @@ export type Bench = {
 };
 
 /** A runner with a saver and blobs in memory; `say` runs one turn to its end and gives the answer. */
-export function bench(): Bench {
+export function bench(clock: Clock = systemClock): Bench {
   const saver = new MemorySaver();
   const blobs = memoryBlobs();
   const runner = createAgentRunner({
     saver: async () => saver,
     blobs,
-    clock: systemClock,
+    clock,
     log: memoryLog([]),
   });
   return {
@@ -77,6 +77,15 @@ export function bench(): Bench {
       (await runner.run(turn(agent, id, said), new AbortController().signal)).markdown,
   };
 }
+
+/** Time that stands still, and in which every wait is over at once. */
+export const hurried: Clock = {
+  now: () => 1_700_000_000_000,
+  after(_ms, call) {
+    const timer = setImmediate(call);
+    return { cancel: () => clearImmediate(timer) };
+  },
+};
 
 /** What a promise rejects with. */
 export async function failure(promise: Promise<unknown>): Promise<GatewayError> {

@@ -16,6 +16,9 @@ function setUp(turn: Partial<Work> = {}) {
   const works: Record<Topic, Work> = {
     fetch: idle,
     deliver: idle,
+    task: idle,
+    memory: idle,
+    forget: idle,
     turn: {
       concurrency: 2,
       async run(key) {

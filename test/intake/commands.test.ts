@@ -1,6 +1,8 @@
 import { describe, expect, it } from "vitest";
+import { COMMANDS } from "../../src/core/commands.ts";
 import type { MessageEvent, Place } from "../../src/core/events.ts";
 import type { ChatId } from "../../src/core/identity.ts";
+import { say } from "../../src/core/sentences.ts";
 import { commandWords } from "../../src/intake/command-words.ts";
 import { claimTurn, commitTurn } from "../../src/store/turns.ts";
 import { onSqlite } from "../support/database.ts";
@@ -21,7 +23,11 @@ describe("/help", () => {
     await taking.say("ada", "/help");
     expect(await lastWords(taking)).toBe(
       "Send text, pictures, documents or voice notes.\n\n" +
-        "/new — Start afresh\n/stop — End what is running\n/status — What is going on\n/help — What I can do\n" +
+        "/new — Start afresh\n/stop — End what is running\n/status — What is going on\n" +
+        "/context — How full this thread is\n/compact — Sum this thread up\n" +
+        "/memory — What I remember\n" +
+        `/forget — ${say("command.forget")}\n/export — ${say("command.export")}\n` +
+        "/help — What I can do\n" +
         "/why — What became of the last messages\n/model — Who answers, and what they can see\n" +
         "/weather — Rain or sun\n/plan_b — What else",
     );
@@ -42,7 +48,7 @@ describe("the list of commands", () => {
   it("has /pair only where codes are given out, for private chats", () => {
     const names = (rules: Partial<typeof OPEN_TO_ADA>): readonly string[] =>
       commandWords({ ...OPEN_TO_ADA, ...rules }, "de").map(({ name, where }) => `${name} ${where}`);
-    const own = ["new", "stop", "status", "help", "why", "model"].map((name) => `${name} everywhere`);
+    const own = COMMANDS.filter((name) => name !== "pair").map((name) => `${name} everywhere`);
     expect(names({})).toEqual(own);
     expect(names({ strangers: "pair", ...WEATHER })).toEqual([
       ...own,

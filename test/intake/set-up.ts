@@ -68,6 +68,7 @@ export function takingIn(
       turn: (chat) => void effects.push(`turn ${chat}`),
       deliver: (chat) => void effects.push(`deliver ${chat}`),
       stop: (chat) => void effects.push(`stop ${chat}`),
+      forget: (chat) => void effects.push(`forget ${chat}`),
       correct: () => {},
     },
   });

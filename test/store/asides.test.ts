@@ -33,6 +33,7 @@ async function setUp(database: Database, rules: Partial<ChannelRules> = {}) {
       turn: () => {},
       deliver: () => {},
       stop: () => {},
+      forget: () => {},
       correct: (_chat, correction) => void corrected.push(correction),
     },
   });

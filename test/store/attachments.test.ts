@@ -165,7 +165,7 @@ eachDatabase("a message that is listened to", (open) => {
     const database = await open();
     const { chat, attachments } = await put(database, "own", "listening");
     expect(await claim(database, chat)).toEqual({ kind: "idle" });
-    expect(await openWork(database)).toEqual({ turns: [], attachments, deliveries: [] });
+    expect(await openWork(database)).toEqual({ turns: [], attachments, deliveries: [], tasks: [] });
     expect(await beginAttachment(database, attachments[0]!)).toMatchObject({ listening: true });
   });
 
@@ -173,7 +173,7 @@ eachDatabase("a message that is listened to", (open) => {
     const database = await open();
     const { id, chat, attachments } = await put(database, "own", "listening");
     const [first = 0, second = 0] = attachments;
-    const further = await finishAttachment(database, first, SEEN, heard(true));
+    const further = (await finishAttachment(database, first, SEEN, heard(true))) ?? [];
     expect(further).toHaveLength(1);
     expect(await beginAttachment(database, further[0]!)).toMatchObject({ unfetched: { ref: "quoted" } });
     expect(await finishAttachment(database, second, SEEN, heard(false))).toEqual([]);

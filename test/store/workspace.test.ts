@@ -176,6 +176,25 @@ describe("sweeping", () => {
     ]);
   });
 
+  it("removes results of tools that are older, and no other work of the agent's", async () => {
+    const { folder, root, workspaces } = await setUp();
+    const workspace = join(root, "7/workspace");
+    await mkdir(join(workspace, "results"), { recursive: true });
+    for (const name of ["results/old.txt", "results/new.txt", "notes.txt"]) await writeFile(join(workspace, name), "x");
+    for (const name of ["results/old.txt", "notes.txt"]) await utimes(join(workspace, name), OLD, OLD);
+    await mkdir(join(folder, "elsewhere"));
+    await writeFile(join(folder, "elsewhere/a"), "precious");
+    await utimes(join(folder, "elsewhere/a"), OLD, OLD);
+    await mkdir(join(root, "8/workspace"), { recursive: true });
+    await symlink(join(folder, "elsewhere"), join(root, "8/workspace/results"));
+    expect(await workspaces.sweep(BEFORE)).toBe(1);
+    expect([await readdir(workspace), await readdir(join(workspace, "results"))]).toEqual([
+      ["notes.txt", "results"],
+      ["new.txt"],
+    ]);
+    expect(await readdir(join(folder, "elsewhere"))).toEqual(["a"]);
+  });
+
   it("lets stay what was sent again", async () => {
     const { root, workspaces, blob, keep } = await setUp();
     const ref = await blob("one");

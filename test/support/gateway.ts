@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AgentAnswer, AgentDefinition, AgentRunner, AgentTurn } from "../../src/core/agent.ts";
+import type { AgentAnswer, AgentDefinition, AgentDesk, AgentRunner, AgentTurn } from "../../src/core/agent.ts";
 import type { ConnectionShown } from "../../src/core/standing.ts";
 import type { ChannelHost } from "../../src/core/host.ts";
 import type { Clock } from "../../src/core/clock.ts";
@@ -73,7 +73,9 @@ export type TestGatewayOptions = {
   readonly rules?: Partial<ChannelRules>;
   readonly agents?: readonly AgentDefinition[];
   /** A real runner, where the test is about threads. */
-  readonly runner?: (database: Database, blobs: FileBlobs) => AgentRunner;
+  readonly runner?: (database: Database, blobs: FileBlobs) => AgentRunner & Partial<AgentDesk>;
+  /** What the scripted agent does beside its turns; see `NO_DESK`. */
+  readonly desk?: Partial<DeskWork>;
   readonly answers?: Partial<AnswerSettings>;
   /** False where the work that it begins with never ends. */
   readonly awaitBegin?: false;
@@ -106,7 +108,11 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
       return { markdown: await answer(turn, signal), replayed: false, refused: [] };
     },
   };
-  const runner = options.runner?.(database, blobs) ?? scripted;
+  const runner: AgentDesk = {
+    ...NO_DESK,
+    ...(options.runner?.(database, blobs) ?? scripted),
+    ...options.desk,
+  };
   const agents = options.agents ?? [AGENT];
   const rules: Rules = {
     channels: new Map([["toy", { ...OPEN_TO_ADA, ...options.rules }]]),
@@ -169,6 +175,16 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     },
   };
 }
+
+type DeskWork = Omit<AgentDesk, keyof AgentRunner>;
+
+/** Work beside turns that comes to next to nothing. */
+const NO_DESK: DeskWork = {
+  compact: async () => ({ done: false, now: { messages: 0, tokens: 0, estimated: true, window: 1 } }),
+  distil: async ({ after }) => ({ facts: [], upTo: after, more: false, uses: [] }),
+  talk: async () => [],
+  work: async ({ prompt }) => `did: ${prompt}`,
+};
 
 export function textOf(turn: AgentTurn): string {
   return turn.content.map((block) => (block.type === "text" ? block.text : `<${block.type}>`)).join(" ");

@@ -24,6 +24,7 @@ function turnOf(kind: "private" | "group", chat: string, sender: string): Claime
         taken: new Map(),
       },
     ],
+    again: false,
     asides: [],
   };
 }

@@ -1,7 +1,7 @@
 import type { BaseMessage } from "@langchain/core/messages";
 import type { BlobRef } from "../../core/blocks.ts";
 import { perchContent, withRefused } from "../messages.ts";
-import { isOverflow, refusesContent } from "./errors.ts";
+import { isOverflow, picturesTaken, refusesContent } from "./errors.ts";
 import type { Showing } from "./medium.ts";
 import { guesses, namedIn, unseenKind } from "./refusal.ts";
 import type { Shapes } from "./shapes.ts";
@@ -13,6 +13,8 @@ export type Asking = Pick<Showing, "blobs" | "paths" | "shapes"> & {
   readonly key: string;
   /** Kinds that the model has said it does not take at all; as long as it is loaded it is not asked again. */
   readonly unseen: Set<Shown["kind"]>;
+  /** How many pictures it has said that it takes at once; likewise. */
+  readonly most: { pictures?: number };
 };
 
 /** Requests after one that was refused; most providers name the file, and the first of them is taken. */
@@ -27,9 +29,10 @@ export async function askWithMedia<Answer>(
   asking: Asking,
   ask: (messages: readonly BaseMessage[]) => Promise<Answer>,
 ): Promise<{ readonly answer: Answer; readonly marked: readonly BaseMessage[] }> {
-  const { key, unseen, limits, shapes } = asking;
+  const { key, unseen, shapes } = asking;
+  const limits: ShowLimits = { ...asking.limits, ...asking.most };
   const refused = new Set(kept.flatMap((message) => perchContent(message)?.refused?.[key] ?? []));
-  const show = (left: readonly Shown[], as: { shapes: Shapes; limits: ShowLimits } = asking) => {
+  const show = (left: readonly Shown[], as: { shapes: Shapes; limits: ShowLimits } = { shapes, limits }) => {
     const out = new Set(left.map(({ blob }) => blob));
     return showMedia(kept, as.limits, {
       ...asking,
@@ -48,6 +51,9 @@ export async function askWithMedia<Answer>(
     return done(await ask(first.messages));
   } catch (thrown) {
     if (first.shown.length > 0 && isOverflow(thrown)) return await lighter(thrown);
+    if (picturesIn(first.shown) > 1 && picturesTaken(thrown, picturesIn(first.shown)) !== undefined) {
+      return await fewer(thrown);
+    }
     if (first.shown.length === 0 || !refusesContent(thrown)) throw thrown;
     return await without(thrown);
   }
@@ -82,6 +88,27 @@ export async function askWithMedia<Answer>(
     throw thrown;
   }
 
+  /** The newest pictures, as many as it takes; nothing is held against the others. */
+  async function fewer(thrown: unknown) {
+    let error = thrown;
+    let pictures = picturesIn(first.shown);
+    for (let tries = 1; tries <= MORE_TRIES; tries += 1) {
+      const taken = picturesTaken(error, pictures);
+      if (taken === undefined) throw error;
+      hidden = new Set();
+      const now = await show([], { shapes, limits: { ...limits, pictures: taken } });
+      pictures = picturesIn(now.shown);
+      try {
+        const answer = await ask(now.messages);
+        asking.most.pictures = taken;
+        return done(answer);
+      } catch (again) {
+        error = again;
+      }
+    }
+    throw error;
+  }
+
   /** More than the model takes: the media of this turn alone, and documents as the text that the limits leave of them. */
   async function lighter(thrown: unknown) {
     hidden = new Set();
@@ -95,6 +122,10 @@ export async function askWithMedia<Answer>(
       throw isOverflow(again) ? thrown : again;
     }
   }
+}
+
+function picturesIn(shown: readonly Shown[]): number {
+  return shown.filter(({ kind }) => kind === "image").length;
 }
 
 /** The messages of which something was hidden that they do not say yet. */

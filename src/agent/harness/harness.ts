@@ -3,10 +3,10 @@ import { AIMessage, type BaseMessage, RemoveMessage } from "@langchain/core/mess
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import { Command } from "@langchain/langgraph";
 import { createMiddleware, type AgentMiddleware } from "langchain";
-import type { AgentDefinition } from "../../core/agent.ts";
+import type { AgentDefinition, ModelChoice } from "../../core/agent.ts";
 import { STATE, type State } from "../state.ts";
 import { turnOf } from "../turn-config.ts";
-import { type Calling, composed, type Said, type StageParts } from "./stage.ts";
+import { type Asking, type Calling, composed, type Said, type StageParts } from "./stage.ts";
 import { aroundModel, aroundTool } from "./stages.ts";
 
 /**
@@ -23,13 +23,13 @@ export function harness(definition: AgentDefinition, parts: StageParts): AgentMi
       let raw: AIMessage | undefined;
       const ask = composed(
         modelStages,
-        async ({ messages, system, tools, model, settings }): Promise<Said> => {
+        async ({ messages, system, tools, toolless, model, choice, settings }): Promise<Said> => {
           const asked = {
             ...request,
             messages: [...messages],
             systemMessage: system,
             systemPrompt: request.systemPrompt,
-            tools: [...tools],
+            ...toolsOf(tools, toolless, choice),
             model,
           };
           raw = await handler(settings === undefined ? asked : { ...asked, modelSettings: settings });
@@ -64,6 +64,16 @@ export function harness(definition: AgentDefinition, parts: StageParts): AgentMi
       });
     },
   });
+}
+
+/** A provider may refuse results of tools that it is not told of, so they are named and barred; Ollama has no bar. */
+function toolsOf(
+  tools: Asking["tools"],
+  toolless: boolean | undefined,
+  { provider }: ModelChoice,
+): { readonly tools: Asking["tools"][number][]; readonly toolChoice?: "none" } {
+  if (!toolless || tools.length === 0) return { tools: [...tools] };
+  return provider === "ollama" ? { tools: [] } : { tools: [...tools], toolChoice: "none" };
 }
 
 /**

@@ -24,8 +24,12 @@ export type Showing = {
   /** Whether bytes are kept from the model, because it has refused them. */
   readonly hidden: (blob: BlobRef, kind: Shape["type"]) => boolean;
   /** What is left for one request. */
-  readonly room: { characters: number; bytes: number; pictures: number };
+  readonly room: { characters: number; bytes: number; pictures: number; largePictures: number };
 };
+
+/** Anthropic: in a request of more than 20 pictures none may have a longer side. */
+export const MANY_PICTURES = 20;
+const SIDE_AMONG_MANY = 2_000;
 
 const STILL: Shape = { type: "image", mimeType: "image/jpeg" };
 const REFUSED = "the model did not take it";
@@ -62,10 +66,10 @@ async function ownBytes(
   return undefined;
 }
 
-/** Frames of a video; pages of a scan, in which there is no text. */
+/** Frames of a video; pages of a document in which there is no text. */
 async function stillsOf(medium: MediaBlock, how: Showing, said: string[]): Promise<readonly Part[]> {
   const { stills = [], extract, type } = medium;
-  if (stills.length === 0 || !how.shapes.images.has(STILL.mimeType) || extract?.as === "text") {
+  if (stills.length === 0 || !how.shapes.images.has(STILL.mimeType)) {
     if (type === "video" && extract !== undefined) said.push("you are not shown its pictures");
     return [];
   }
@@ -142,24 +146,37 @@ function soundOf({ type, filename, durationSeconds }: MediaBlock): string {
 
 /** The part that carries the bytes, or words for why there is none. */
 async function bytesOf(
-  { blob, bytes }: { readonly blob: BlobRef; readonly bytes: number },
+  medium: Pick<MediaBlock, "blob" | "bytes" | "width" | "height">,
   { type, mimeType }: Shape,
   how: Showing,
   filename?: string,
 ): Promise<Part | string> {
+  const { blob, bytes } = medium;
   if (how.hidden(blob, type)) return REFUSED;
   const { room } = how;
   if (bytes > room.bytes) return "left out, too many bytes for one request";
-  if (type === "image" && room.pictures === 0) return "left out, too many pictures for one request";
+  const large = type === "image" && isLarge(medium);
+  if (type === "image" && room.pictures <= 0) return "left out, too many pictures for one request";
+  if (large && room.largePictures <= 0) return "left out, too large for a request of so many pictures";
   const read = await readIfThere(how.blobs, blob);
   if (read === undefined) return GONE;
-  if (type === "image") room.pictures -= 1;
+  if (type === "image") {
+    room.pictures -= 1;
+    room.largePictures -= 1;
+    // With a large one in it a request takes no more than this many in all.
+    if (large) room.pictures = Math.min(room.pictures, room.largePictures);
+  }
   room.bytes -= read.length;
   const data = Buffer.from(read).toString("base64");
   return {
     block: { type, mimeType, data, ...(filename === undefined ? {} : { metadata: { filename } }) },
     sent: { blob, kind: type, bytes },
   };
+}
+
+/** One of unknown size may be large. */
+function isLarge({ width, height }: Pick<MediaBlock, "width" | "height">): boolean {
+  return width === undefined || height === undefined || Math.max(width, height) > SIDE_AMONG_MANY;
 }
 
 function text(words: string): Part {

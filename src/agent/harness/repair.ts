@@ -1,20 +1,24 @@
 import { AIMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { soundCalls, withCalls } from "./calls.ts";
 import type { AroundModel } from "./stage.ts";
 
 const INTERRUPTED = "This call was interrupted before it had a result.";
+const UNREADABLE =
+  "The arguments of this call could not be read, so it was not made; make it again with valid ones.";
 
 /** See `repair`. */
 export const withRepair: AroundModel = async (asking, next) =>
   await next({ ...asking, messages: repair(asking.messages) });
 
 /**
- * Makes a thread that was cut somewhere fit for a provider: every tool call is followed by one result, in place;
- * results without a call, second results, calls that could not be read or repeat another's id, and blank text beside calls
- * are left out, and so is an answer in which nothing is said or remains: a provider that refuses one of these would
- * refuse the thread from then on.
+ * Makes a thread that was cut somewhere fit for a provider, wherever that was: every tool call has a name, arguments and
+ * an id that no other has, and is followed by one result, in place. A call that could not be read has a result that says
+ * so. Left out are results without a call, second results, blank text beside calls, and an answer in which nothing is
+ * said or remains: a provider that refuses one of these would refuse the thread from then on.
  */
 export function repair(messages: readonly BaseMessage[]): readonly BaseMessage[] {
   const repaired: BaseMessage[] = [];
+  const taken = new Set<string>();
   for (let at = 0; at < messages.length; at += 1) {
     const message = messages[at] as BaseMessage; // within the array
     // Results are taken together with their calls; whatever is met here has none.
@@ -23,12 +27,15 @@ export function repair(messages: readonly BaseMessage[]): readonly BaseMessage[]
       repaired.push(message);
       continue;
     }
-    const spoken = sendable(message);
-    if (isBlank(spoken)) continue;
+    const calls = soundCalls(message, at, taken);
+    const spoken = withCalls(message, calls);
+    if (calls.length === 0 && spoken.text.trim() === "") continue;
     repaired.push(spoken);
-    const results = resultsAfter(messages, at);
-    for (const call of spoken.tool_calls ?? []) {
-      repaired.push(results.find((result) => result.tool_call_id === call.id) ?? interrupted(call));
+    const results = [...resultsAfter(messages, at)];
+    for (const { call, was, unreadable: unread } of calls) {
+      const found = results.findIndex((result) => result.tool_call_id === (was ?? ""));
+      const [result] = found < 0 ? [] : results.splice(found, 1);
+      repaired.push(result ? asResultOf(call, result) : failed(call, unread ? UNREADABLE : INTERRUPTED));
     }
   }
   return repaired;
@@ -42,73 +49,42 @@ export function missingResults(messages: readonly BaseMessage[]): readonly ToolM
   const answered = new Set(resultsAfter(messages, at).map((result) => result.tool_call_id));
   return (last.tool_calls ?? [])
     .filter((call) => call.id !== undefined && !answered.has(call.id))
-    .map((call) => interrupted(call));
+    .map(interrupted);
 }
 
+/** What stands for a result that a call never had. */
+export function interrupted(call: { readonly id?: string; readonly name: string }): ToolMessage {
+  return failed(call, INTERRUPTED);
+}
+
+/** What a model is told of a call of its that nobody could read. */
+export function unreadable(call: { readonly id?: string; readonly name: string }): ToolMessage {
+  return failed(call, UNREADABLE);
+}
+
+/**
+ * Those before the next message that is neither a result nor, as a run that was cut off and gone on with may leave it, a
+ * word of a person between a call and its result.
+ */
 function resultsAfter(messages: readonly BaseMessage[], at: number): readonly ToolMessage[] {
-  const results: ToolMessage[] = [];
-  for (const message of messages.slice(at + 1)) {
-    if (!ToolMessage.isInstance(message)) break;
-    results.push(message);
-  }
-  return results;
+  const rest = messages.slice(at + 1);
+  const next = rest.findIndex((message) => AIMessage.isInstance(message));
+  return (next < 0 ? rest : rest.slice(0, next)).filter((message) => ToolMessage.isInstance(message));
 }
 
-function interrupted(call: { readonly id?: string; readonly name: string }): ToolMessage {
+function asResultOf(call: { readonly id?: string; readonly name: string }, result: ToolMessage): ToolMessage {
+  // Without a name it is found by the call's.
+  const named = result.name === undefined || result.name === call.name;
+  if (named && result.tool_call_id === call.id) return result;
   return new ToolMessage({
-    content: INTERRUPTED,
+    ...(result.id === undefined ? {} : { id: result.id }),
+    ...(result.status === undefined ? {} : { status: result.status }),
+    content: result.content,
     tool_call_id: call.id ?? "",
     name: call.name,
-    status: "error",
   });
 }
 
-function isBlank(message: AIMessage): boolean {
-  return (message.tool_calls?.length ?? 0) === 0 && message.text.trim() === "";
-}
-
-const CALL_BLOCKS = new Set([
-  "tool_use",
-  "tool_call",
-  "function_call",
-  "invalid_tool_call",
-  "input_json_delta",
-]);
-
-function sendable(message: AIMessage): AIMessage {
-  const made = message.tool_calls ?? [];
-  const calls = made.filter(
-    (call, at) => Boolean(call.id) && Boolean(call.name) && made.findIndex(({ id }) => id === call.id) === at,
-  );
-  const readable = (message.invalid_tool_calls?.length ?? 0) === 0 && calls.length === made.length;
-  const content = calls.length === 0 ? message.content : withoutBlanks(message.content);
-  if (readable && content === message.content) return message;
-  // The raw forms would be sent again: by OpenAI's converter from additional_kwargs, by Anthropic's from the content.
-  const { tool_calls: _calls, function_call: _call, ...kept } = message.additional_kwargs;
-  return new AIMessage({
-    ...(message.id === undefined ? {} : { id: message.id }),
-    ...(message.name === undefined ? {} : { name: message.name }),
-    content: readable ? content : onlyCalls(content, calls),
-    tool_calls: calls,
-    additional_kwargs: readable ? message.additional_kwargs : kept,
-    response_metadata: message.response_metadata,
-  });
-}
-
-/** Text that a model left blank before it called a tool. */
-function withoutBlanks(content: AIMessage["content"]): AIMessage["content"] {
-  if (typeof content === "string") return content.trim() === "" ? "" : content;
-  const said = content.filter((block) => block.type !== "text" || String(block["text"]).trim() !== "");
-  if (said.length === content.length) return content;
-  return said.length === 0 ? "" : said;
-}
-
-/** The blocks of these calls, each once, and all that is no call. */
-function onlyCalls(
-  content: AIMessage["content"],
-  calls: readonly { readonly id?: string }[],
-): AIMessage["content"] {
-  if (typeof content === "string") return content;
-  const left = new Set(calls.map((call) => call.id));
-  return content.filter((block) => !CALL_BLOCKS.has(block.type) || left.delete(String(block["id"])));
+function failed(call: { readonly id?: string; readonly name: string }, content: string): ToolMessage {
+  return new ToolMessage({ content, tool_call_id: call.id ?? "", name: call.name, status: "error" });
 }

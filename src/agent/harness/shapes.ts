@@ -57,11 +57,11 @@ const PDF_BYTES = 10_000_000;
 export type Shape = { readonly type: "image" | "audio" | "file"; readonly mimeType: string };
 
 /** How a medium's own bytes are sent; undefined where this model is not sent them, or something stands better for them. */
-export function shapeOf({ mimeType, bytes, extract }: MediaBlock, shapes: Shapes): Shape | undefined {
+export function shapeOf({ mimeType, bytes, extract, part }: MediaBlock, shapes: Shapes): Shape | undefined {
   if (shapes.images.has(mimeType)) return { type: "image", mimeType };
   if (mimeType === "application/pdf") {
     // Of a text that had to be shortened the agent reads on with its tools, and not in a file of hundreds of pages.
-    const fits = bytes <= PDF_BYTES && extract?.whole === undefined;
+    const fits = bytes <= PDF_BYTES && extract?.whole === undefined && part === undefined;
     return shapes.pdf && fits ? { type: "file", mimeType } : undefined;
   }
   const sound = extract === undefined ? shapes.audio.get(mimeType) : undefined;

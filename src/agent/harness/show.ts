@@ -1,12 +1,14 @@
 import { HumanMessage, type BaseMessage, type ContentBlock as ModelBlock } from "@langchain/core/messages";
-import { isCorrection, perchContent } from "../messages.ts";
-import { type Part, partsOf, type Sent, type Showing } from "./medium.ts";
+import { isCorrection, isTasks, noteIn, perchContent, viewedIn } from "../messages.ts";
+import { MANY_PICTURES, type Part, partsOf, type Sent, type Showing } from "./medium.ts";
 
 export type ShowLimits = {
   /** Media of the last so many human turns are shown; older ones stay words. */
   readonly mediaTurns: number;
   /** At most so many characters of documents, the newest turn first. */
   readonly characters: number;
+  /** At most so many pictures, the newest turn first. */
+  readonly pictures?: number;
 };
 
 /** Bytes that a request carries, and where: the indices of the message and of the part in it. */
@@ -23,18 +25,20 @@ const REQUEST_PICTURES = 100;
  */
 export async function showMedia(
   messages: readonly BaseMessage[],
-  { mediaTurns, characters }: ShowLimits,
+  { mediaTurns, characters, pictures = REQUEST_PICTURES }: ShowLimits,
   how: Omit<Showing, "room">,
 ): Promise<{ readonly messages: readonly BaseMessage[]; readonly shown: readonly Shown[] }> {
-  const room = { characters, bytes: REQUEST_BYTES, pictures: REQUEST_PICTURES };
+  const room = { characters, bytes: REQUEST_BYTES, pictures, largePictures: MANY_PICTURES };
   const told = [...messages];
   const shown: Shown[] = [];
   let turns = 0;
   for (let at = messages.length - 1; at >= 0 && turns < mediaTurns; at -= 1) {
     const message = messages[at] as BaseMessage; // within the array
-    if (!HumanMessage.isInstance(message) || isCorrection(message)) continue;
-    turns += 1;
-    const content = perchContent(message)?.content;
+    if (!HumanMessage.isInstance(message) || isCorrection(message) || isTasks(message)) continue;
+    if (noteIn(message)) continue;
+    const viewed = viewedIn(message);
+    if (viewed === undefined) turns += 1;
+    const content = viewed ?? perchContent(message)?.content;
     if (content === undefined || content.every((block) => block.type === "text")) continue;
     const parts: Part[] = [];
     for (const block of content) {

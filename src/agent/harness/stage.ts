@@ -6,7 +6,9 @@ import type { Blobs, ModelChoice, Senses } from "../../core/agent.ts";
 import type { Clock } from "../../core/clock.ts";
 import type { Log } from "../../core/log.ts";
 import type { State } from "../state.ts";
+import type { Shelf } from "../tools/shelf.ts";
 import type { TurnConfig } from "../turn-config.ts";
+import type { Breakers } from "./breakers.ts";
 
 /** What stages are made with, once for each agent. */
 export type StageParts = {
@@ -15,18 +17,28 @@ export type StageParts = {
   readonly senses: Senses;
   /** Whether the agent has tools for the files of its chat. */
   readonly files: boolean;
+  /** All that it has, deferred ones too. */
+  readonly tools?: readonly (ClientTool | ServerTool)[];
   readonly clock: Clock;
   readonly log: Log;
+  /** Shared by all agents of a process. */
+  readonly breakers?: Breakers;
+  /** Tools that are not shown from the start; absent where there are none. */
+  readonly shelf?: Shelf;
+  /** Names of servers of tools that failed to load. */
+  readonly unavailable?: () => readonly string[];
 };
 
 /** One question to the model, on its way in. A stage changes it by handing another to the next stage. */
 export type Asking = {
   /** What is to be sent, so far. The thread's own messages are never changed in place. */
   readonly messages: readonly BaseMessage[];
-  /** What the thread keeps, as it was when the question arose. */
-  readonly state: State;
+  /** What the thread keeps, as it was when the question arose; its messages are there as they stand in the thread. */
+  readonly state: State & { readonly messages?: readonly BaseMessage[] };
   readonly system: SystemMessage;
   readonly tools: readonly (ClientTool | ServerTool)[];
+  /** Whether the model is to speak now and call nothing. It is told of its tools all the same: its earlier calls name them. */
+  readonly toolless?: boolean;
   readonly model: BaseChatModel;
   /** Which model that is. */
   readonly choice: ModelChoice;

@@ -1,4 +1,4 @@
-import type { ColumnDefinitionBuilder } from "kysely";
+import { type ColumnDefinitionBuilder, sql } from "kysely";
 import type { Migration } from "../migration.ts";
 
 const required = (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder => column.notNull();
@@ -26,6 +26,12 @@ export const agents: Migration = {
       .addColumn("tokens", "bigint", zero)
       .addColumn("estimated", "bigint", zero)
       .addColumn("window", "bigint", zero)
+      .addColumn("last_input", "bigint", zero)
+      .addColumn("last_output", "bigint", zero)
+      .addColumn("last_cost", "bigint", zero)
+      .addColumn("all_input", "bigint", zero)
+      .addColumn("all_output", "bigint", zero)
+      .addColumn("all_cost", "bigint", zero)
       .addColumn("at", "bigint", required)
       .execute();
     await schema.createIndex("thread_fact_chat").on("thread_fact").column("chat_id").execute();
@@ -39,6 +45,7 @@ export const agents: Migration = {
       .addColumn("step", "text", required)
       .addColumn("done", "bigint", zero)
       .addColumn("result", "text", empty)
+      .addColumn("at", "bigint", required)
       .addUniqueConstraint("effect_call", ["thread", "message", "call"])
       .execute();
     await schema.createIndex("effect_chat").on("effect").column("chat_id").execute();
@@ -52,10 +59,14 @@ export const agents: Migration = {
       .addColumn("n", "bigint", required)
       .addColumn("agent", "text", required)
       .addColumn("thread", "text", required)
+      .addColumn("language", "text", required)
       .addColumn("subagent", "text", required)
       .addColumn("prompt", "text", required)
       .addColumn("status", key, required)
+      .addColumn("told", "bigint", zero)
       .addColumn("attempts", "bigint", zero)
+      .addColumn("crashes", "bigint", zero)
+      .addColumn("error", "text", empty)
       .addColumn("not_before", "bigint", zero)
       .addColumn("epoch", "bigint", zero)
       .addColumn("result", "text", empty)
@@ -63,10 +74,17 @@ export const agents: Migration = {
       .addColumn("ended_at", "bigint", zero)
       .addUniqueConstraint("background_task_n", ["chat_id", "n"])
       .execute();
-    await schema.createIndex("background_task_status").on("background_task").column("status").execute();
+    await schema
+      .createIndex("background_task_open")
+      .on("background_task")
+      .column("id")
+      .where(sql.ref("told"), "=", 0)
+      .execute();
+    await schema.createIndex("background_task_ended").on("background_task").column("ended_at").execute();
     await schema
       .createTable("memory_fact")
       .addColumn("id", id, identity)
+      .addColumn("n", "bigint", required)
       .addColumn("scope", key, required)
       .addColumn("channel", key, required)
       .addColumn("subject", key, required)
@@ -80,7 +98,8 @@ export const agents: Migration = {
     await schema
       .createIndex("memory_fact_subject")
       .on("memory_fact")
-      .columns(["channel", "scope", "subject", "agent"])
+      .columns(["channel", "scope", "subject", "agent", "n"])
+      .unique()
       .execute();
     await schema
       .createTable("memory_work")
@@ -93,10 +112,30 @@ export const agents: Migration = {
       .addColumn("after", "text", empty)
       .addColumn("first_at", "bigint", zero)
       .addColumn("due_at", "bigint", zero)
-      .addColumn("signals", "text", empty)
+      .addColumn("touches", "bigint", zero)
+      .addColumn("correction", "bigint", zero)
+      .addColumn("reinforcement", "bigint", zero)
       .addColumn("attempts", "bigint", zero)
       .addColumn("epoch", "bigint", zero)
+      .addColumn("since", "bigint", zero)
       .addPrimaryKeyConstraint("memory_work_key", ["thread", "scope", "subject", "agent"])
+      .execute();
+    await schema
+      .createIndex("memory_work_subject")
+      .on("memory_work")
+      .columns(["channel", "scope", "subject", "agent"])
+      .execute();
+    await schema
+      .createTable("forgotten")
+      .addColumn("chat_id", "bigint", (column) => column.primaryKey())
+      .addColumn("channel", key, required)
+      .addColumn("to_chat", "text", required)
+      .addColumn("to_topic", "text", required)
+      .addColumn("at", "bigint", required)
+      .addColumn("counts", "text", required)
+      .addColumn("blobs", "text", required)
+      .addColumn("files", "bigint", required)
+      .addColumn("told", "bigint", zero)
       .execute();
     await schema.createIndex("memory_work_due").on("memory_work").column("due_at").execute();
     await schema.createIndex("memory_work_chat").on("memory_work").column("chat_id").execute();
@@ -104,7 +143,6 @@ export const agents: Migration = {
       .createTable("blob_use")
       .addColumn("blob", key, required)
       .addColumn("chat_id", "bigint", required)
-      .addColumn("at", "bigint", required)
       .addPrimaryKeyConstraint("blob_use_key", ["blob", "chat_id"])
       .execute();
     await schema.createIndex("blob_use_chat").on("blob_use").column("chat_id").execute();

@@ -42,7 +42,10 @@ describe("repairing a thread", () => {
     ).toEqual(["human: look", "calls 1", "tool 1: seen"]);
   });
 
-  it("clears calls that could not be read, in every form in which they would be sent again", () => {
+  const UNREADABLE =
+    "The arguments of this call could not be read, so it was not made; make it again with valid ones.";
+
+  it("answers calls that could not be read, and sends nothing of them, in whatever form", () => {
     const broken = new AIMessage({
       id: "b",
       content: [
@@ -56,14 +59,99 @@ describe("repairing a thread", () => {
         tool_calls: [{ id: "x", type: "function", function: { name: "look", arguments: "{" } }],
       },
     });
-    const [, repaired] = repair([human, broken, new HumanMessage("again")]) as [unknown, AIMessage]; // the second of three
+    const [, repaired, ...results] = repair([human, broken, result("1"), new HumanMessage("again")]) as [
+      unknown,
+      AIMessage,
+      ...BaseMessage[],
+    ]; // the calls stand second
     expect(repaired.content).toEqual([
       { type: "text", text: "Let me look." },
       { type: "tool_use", id: "1", name: "look", input: {} },
+      { type: "tool_use", id: "x", name: "look", input: {} },
     ]);
-    expect(repaired.tool_calls).toEqual([call("1")]);
+    expect(repaired.tool_calls?.map(({ id, args }) => ({ id, args }))).toEqual([
+      { id: "1", args: {} },
+      { id: "x", args: {} },
+    ]);
     expect(repaired.invalid_tool_calls).toEqual([]);
     expect(repaired.additional_kwargs).toEqual({});
+    expect(shape(results)).toEqual(["tool 1: seen", `tool x: ${UNREADABLE}`, "human: again"]);
+  });
+
+  it("answers a call whose arguments are no object as one that could not be read, unless it was made", () => {
+    const odd = (args: unknown) =>
+      new AIMessage({ content: "", tool_calls: [{ ...call("1"), args: args as Record<string, unknown> }] });
+    for (const args of [["a"], "a", 7, null]) {
+      const [, repaired, answer] = repair([human, odd(args)]) as [unknown, AIMessage, ToolMessage]; // as is repaired
+      expect(repaired.tool_calls?.[0]?.args).toEqual({});
+      expect(answer.text).toBe(UNREADABLE);
+    }
+    expect(shape(repair([human, odd(["a"]), result("1")]))).toEqual([
+      "human: look",
+      "calls 1",
+      "tool 1: seen",
+    ]);
+  });
+
+  it("gives a call without an id one, and its result too", () => {
+    const nameless = new AIMessage({
+      content: "",
+      tool_calls: [
+        { name: "look", args: {} },
+        { name: "look", args: {} },
+      ],
+    });
+    expect(shape(repair([human, nameless, result("", "first"), result("", "second")]))).toEqual([
+      "human: look",
+      "calls call-1-0 call-1-1",
+      "tool call-1-0: first",
+      "tool call-1-1: second",
+    ]);
+  });
+
+  it.each([
+    ["", "unnamed"],
+    ["functions.look", "functions_look"],
+    ["look at/it", "look_at_it"],
+    ["x".repeat(80), "x".repeat(64)],
+  ])("gives a call named %j the name %j, and its result too", (name, sound) => {
+    const odd = new AIMessage({ content: "", tool_calls: [{ ...call("1"), name }] });
+    const seen = new ToolMessage({ content: "seen", tool_call_id: "1", name });
+    const [, repaired, answer] = repair([human, odd, seen]) as [unknown, AIMessage, ToolMessage]; // as is repaired
+    expect([repaired.tool_calls?.[0]?.name, answer.name]).toEqual([sound, sound]);
+    expect(answer.text).toBe("seen");
+  });
+
+  it("gives an id that an earlier call has another, and its result and blocks too", () => {
+    const use = { type: "tool_use", id: "1", name: "look", input: {} };
+    const again = new AIMessage({ content: [use], tool_calls: [call("1")] });
+    const repaired = repair([human, calls("1"), result("1", "a"), human, again, result("1", "b")]);
+    expect(shape(repaired).slice(1)).toEqual([
+      "calls 1",
+      "tool 1: a",
+      "human: look",
+      "calls 1-2",
+      "tool 1-2: b",
+    ]);
+    expect(repaired[4]?.content).toEqual([{ ...use, id: "1-2" }]);
+  });
+
+  it("gives a call an id of letters that all providers take, and its result too", () => {
+    const odd = "functions.look:0";
+    expect(shape(repair([human, calls(odd), result(odd)]))).toEqual([
+      "human: look",
+      "calls functions_look_0",
+      "tool functions_look_0: seen",
+    ]);
+  });
+
+  it("finds a result that stands behind what was said meanwhile", () => {
+    expect(shape(repair([human, calls("1"), new HumanMessage("hurry"), result("1")]))).toEqual([
+      "human: look",
+      "calls 1",
+      "tool 1: seen",
+      "human: hurry",
+    ]);
   });
 
   it("leaves out blank text beside calls, which some providers refuse", () => {
@@ -92,17 +180,6 @@ describe("repairing a thread", () => {
     expect(repaired.tool_calls).toEqual([call("1")]);
     expect(repaired.content).toEqual([use]);
     expect(shape(results)).toEqual(["tool 1: seen"]);
-  });
-
-  it("leaves a message out in which nothing remains", () => {
-    const broken = new AIMessage({
-      content: "",
-      invalid_tool_calls: [{ id: "x", name: "look", args: "{", error: "not JSON" }],
-    });
-    expect(shape(repair([human, broken, new HumanMessage("again")]))).toEqual([
-      "human: look",
-      "human: again",
-    ]);
   });
 
   it.each([

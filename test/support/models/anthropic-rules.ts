@@ -3,6 +3,12 @@ import { listOf, type Json, type Refusal } from "./server.ts";
 /** What Anthropic's messages refuse of a request, in its words. */
 export function anthropicRefusal(body: Json): Refusal | undefined {
   const messages = listOf(body["messages"]);
+  const uses = messages.flatMap(({ content }) => listOf(content).filter(({ type }) => type === "tool_use"));
+  if (new Set(uses.map(({ id }) => id)).size < uses.length)
+    return { status: 400, message: "messages: `tool_use` ids must be unique" };
+  const marks = [...listOf(body["system"]), ...messages.flatMap(({ content }) => listOf(content))];
+  if (marks.filter((block) => block["cache_control"] !== undefined).length > 4)
+    return { status: 400, message: "A maximum of 4 blocks with cache_control may be provided." };
   for (const [at, message] of messages.entries()) {
     const refused = refusedIn(message, `messages.${at}`) ?? refusedUses(messages, at);
     if (refused !== undefined) return { status: 400, message: refused };
@@ -55,7 +61,16 @@ function refusedBlock(block: Json, where: string): string | undefined {
         : listOf(block["content"])
             .map((part, at) => refusedBlock(part, `${where}.tool_result.content.${at}`))
             .find((each) => each !== undefined);
-    case "tool_use":
+    case "tool_use": {
+      const { id, name, input } = block;
+      if (!/^[\w-]+$/.test(String(id)))
+        return `${where}.tool_use.id: String should match pattern '^[a-zA-Z0-9_-]+$'`;
+      if (!/^[\w-]{1,128}$/.test(String(name)))
+        return `${where}.tool_use.name: String should match pattern '^[a-zA-Z0-9_-]{1,128}$'`;
+      return typeof input === "object" && input !== null && !Array.isArray(input)
+        ? undefined
+        : `${where}.tool_use.input: Input should be a valid dictionary`;
+    }
     case "thinking":
     case "redacted_thinking":
       return undefined;

@@ -121,7 +121,7 @@ function head(body: Json, number: number): Json {
 }
 
 function stopReason(answer: Answer): string {
-  return answer.toolCalls ? "tool_use" : "end_turn";
+  return answer.finish ?? (answer.toolCalls ? "tool_use" : "end_turn");
 }
 
 function thoughts({ reasoning }: Answer): readonly Json[] {

@@ -41,7 +41,7 @@ const GOOGLE: Protocol = {
   whole: (request, answer) => ({
     ...chunk(
       [...thoughts(answer), ...(answer.text === undefined ? [] : [{ text: answer.text }]), ...calls(answer)],
-      "STOP",
+      answer.finish ?? "STOP",
     ),
     usageMetadata: usage(request.body, answer),
   }),
@@ -49,7 +49,10 @@ const GOOGLE: Protocol = {
   stream: (request, answer) => ({
     open: answer.reasoning === undefined ? "" : sse(chunk(thoughts(answer))),
     word: (word) => sse(chunk([{ text: word }])),
-    end: sse({ ...chunk(calls(answer), "STOP"), usageMetadata: usage(request.body, answer) }),
+    end: sse({
+      ...chunk(calls(answer), answer.finish ?? "STOP"),
+      usageMetadata: usage(request.body, answer),
+    }),
   }),
 };
 
@@ -75,7 +78,25 @@ function refusal(body: Json): Refusal | undefined {
     const message = refusedIn(role, listOf(parts), `contents[${at}]`);
     if (message !== undefined) return { status: 400, message };
   }
-  return undefined;
+  return evenCalls(listOf(body["contents"]))
+    ? undefined
+    : {
+        status: 400,
+        message:
+          "Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.",
+      };
+}
+
+function evenCalls(contents: readonly Json[]): boolean {
+  const count = (content: Json | undefined, key: string): number =>
+    listOf(content?.["parts"]).filter((part) => key in part).length;
+  let open = 0;
+  for (const content of contents) {
+    const answers = count(content, "functionResponse");
+    if (open > 0 ? answers === 0 || answers > open : answers > 0) return false;
+    open += count(content, "functionCall") - answers;
+  }
+  return open === 0;
 }
 
 function refusedIn(role: unknown, parts: readonly Json[], where: string): string | undefined {
@@ -97,9 +118,10 @@ function refusedIn(role: unknown, parts: readonly Json[], where: string): string
 }
 
 function chunk(parts: readonly Json[], finishReason?: string): Json {
-  return {
-    candidates: [{ index: 0, content: { role: "model", parts }, ...(finishReason && { finishReason }) }],
-  };
+  // What was blocked has no content at all.
+  const blocked = parts.length === 0 && finishReason !== "STOP" && finishReason !== "MAX_TOKENS";
+  const content = blocked ? {} : { content: { role: "model", parts } };
+  return { candidates: [{ index: 0, ...content, ...(finishReason && { finishReason }) }] };
 }
 
 function thoughts({ reasoning }: Answer): readonly Json[] {

@@ -86,7 +86,7 @@ function last(body: Json, answer: Answer): Json {
   return {
     ...head(body),
     done: true,
-    done_reason: "stop",
+    done_reason: answer.finish ?? "stop",
     prompt_eval_count: tokens(JSON.stringify(body["messages"])),
     eval_count: tokens(answer.text ?? ""),
   };

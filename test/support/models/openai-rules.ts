@@ -69,9 +69,26 @@ function refusedCalls(messages: readonly Json[], at: number): string | undefined
       ? undefined
       : "Invalid parameter: messages with role 'tool' must be a response to a preceding message with 'tool_calls'.";
   }
+  for (const [call, { function: called }] of listOf(message?.["tool_calls"]).entries()) {
+    const refused = refusedFunction((called ?? {}) as Json, `messages[${at}].tool_calls[${call}].function`);
+    if (refused !== undefined) return refused;
+  }
   const ids = listOf(message?.["tool_calls"]).map(({ id }) => id);
   const results = new Set(messages.slice(at + 1, at + 1 + ids.length).map(({ tool_call_id: id }) => id));
   return ids.every((id) => results.has(id))
     ? undefined
     : "An assistant message with 'tool_calls' must be followed by tool messages responding to each 'tool_call_id'.";
+}
+
+/** The templates of compatible servers want an object where OpenAI takes any string. */
+function refusedFunction({ name, arguments: args }: Json, where: string): string | undefined {
+  if (!/^[\w-]{1,64}$/.test(String(name)))
+    return `Invalid '${where}.name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.`;
+  try {
+    const read: unknown = JSON.parse(String(args));
+    if (typeof read === "object" && read !== null && !Array.isArray(read)) return undefined;
+  } catch {
+    // Said below.
+  }
+  return `Invalid '${where}.arguments': expected a JSON object.`;
 }

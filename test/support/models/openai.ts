@@ -83,14 +83,14 @@ function head(body: Json, number: number, object: string): Json {
 }
 
 function finish(answer: Answer): string {
-  return answer.toolCalls ? "tool_calls" : "stop";
+  return answer.finish ?? (answer.toolCalls ? "tool_calls" : "stop");
 }
 
 function toolCalls(answer: Answer, number: number): readonly Json[] {
   return (answer.toolCalls ?? []).map((call, index) => ({
     id: call.id ?? `call_${number}_${index}`,
     type: "function",
-    function: { name: call.name, arguments: JSON.stringify(call.args) },
+    function: { name: call.name, arguments: call.written ?? JSON.stringify(call.args) },
   }));
 }
 

@@ -78,13 +78,17 @@ const RESPONSES: Protocol = {
           }),
           event("response.output_item.done", { output_index: at.output_index + index + 1, item: call }),
         ]),
-        event("response.completed", { response: completed(request.body, answer, number) }),
+        event(answer.finish === undefined ? "response.completed" : "response.incomplete", {
+          response: completed(request.body, answer, number),
+        }),
       ].join(""),
     };
   },
 };
 
 function refusal(body: Json): Refusal | undefined {
+  const lost = lostCall(listOf(body["input"]));
+  if (lost !== undefined) return { status: 400, message: lost };
   for (const [at, item] of listOf(body["input"]).entries()) {
     for (const [index, part] of listOf(item["content"]).entries()) {
       const message = refusedPart(part, item["role"], `input[${at}].content[${index}]`);
@@ -92,6 +96,18 @@ function refusal(body: Json): Refusal | undefined {
     }
   }
   return undefined;
+}
+
+function lostCall(items: readonly Json[]): string | undefined {
+  const ids = (type: string): readonly string[] =>
+    items.filter((item) => item["type"] === type).map((item) => item["call_id"] as string); // as the API has it
+  const [made, outputs] = [ids("function_call"), ids("function_call_output")];
+  const silent = made.find((id) => !outputs.includes(id));
+  if (silent !== undefined) return `No tool output found for function call ${silent}.`;
+  const orphan = outputs.find((id) => !made.includes(id));
+  return orphan === undefined
+    ? undefined
+    : `No tool call found for function call output with call_id ${orphan}.`;
 }
 
 function refusedPart(part: Json, role: unknown, where: string): string | undefined {
@@ -119,7 +135,9 @@ function refusedPart(part: Json, role: unknown, where: string): string | undefin
 function completed(body: Json, answer: Answer, number: number): Json {
   return {
     ...head(body, number),
-    status: "completed",
+    ...(answer.finish === undefined
+      ? { status: "completed" }
+      : { status: "incomplete", incomplete_details: { reason: answer.finish } }),
     output: [
       ...thoughts(answer, number),
       ...(answer.text === undefined

@@ -12,7 +12,13 @@ export type ModelRequest = {
 /** JSON as somebody else sent it: looked at by tests, never trusted. */
 export type Json = { readonly [key: string]: unknown };
 
-type ToolCall = { readonly name: string; readonly args: Json; readonly id?: string };
+type ToolCall = {
+  readonly name: string;
+  readonly args: Json;
+  readonly id?: string;
+  /** The arguments as the model wrote them, where they are no JSON; OpenAI's chat completions pass them on. */
+  readonly written?: string;
+};
 
 /** What the model says. A string is its text. */
 export type Reply = string | Answer | Fault | ((request: ModelRequest) => string | Answer | Fault);
@@ -22,6 +28,8 @@ export type Answer = {
   /** What the model thinks before it speaks, as far as the provider shows it. */
   readonly reasoning?: string;
   readonly toolCalls?: readonly ToolCall[];
+  /** Why the model stopped, in the provider's own word; else that it was done, or calls tools. */
+  readonly finish?: string;
   /** Milliseconds of the server's clock before the first byte. */
   readonly delayMs?: number;
   /** Milliseconds of the server's clock between two words of a stream. */
@@ -36,6 +44,8 @@ type Fault =
       /** The provider's words; else it says that the failure was scripted. */
       readonly message?: string;
       readonly retryAfterSeconds?: number;
+      /** The same as an HTTP date. */
+      readonly retryAfterDate?: string;
     }
   /** The connection is reset before a byte is written. */
   | { readonly fault: "reset" }
@@ -180,6 +190,7 @@ export async function startModelServer(
     switch (fault.fault) {
       case "status":
         if (fault.retryAfterSeconds !== undefined) response.setHeader("retry-after", fault.retryAfterSeconds);
+        if (fault.retryAfterDate !== undefined) response.setHeader("retry-after", fault.retryAfterDate);
         return sendJson(
           response,
           fault.status,

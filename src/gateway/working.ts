@@ -1,0 +1,48 @@
+import { join } from "node:path";
+import type { AgentDefinition, Look } from "../core/agent.ts";
+import type { Channel } from "../core/channel.ts";
+import type { ChannelId, ChatId } from "../core/identity.ts";
+import type { AttachmentLanes } from "../intake/attachments.ts";
+import { lookFor } from "../intake/look.ts";
+import { answering } from "../reply/answering.ts";
+import type { GatewayParts } from "./parts.ts";
+
+/** What turns and background tasks work with alike. */
+export function working(
+  parts: GatewayParts,
+  by: {
+    readonly channel: (id: ChannelId) => Channel | undefined;
+    readonly agent: (name: string) => AgentDefinition | undefined;
+    readonly lanes: AttachmentLanes;
+    readonly cutOff: AbortSignal;
+  },
+) {
+  const { database, runner, blobs, workshop, workspaces, answers, media, clock, log } = parts;
+  const { channel, agent, lanes, cutOff } = by;
+  return {
+    database,
+    runner,
+    clock,
+    log,
+    channel,
+    agent,
+    pieces: answering({
+      outputs: (chat) => join(workspaces.folderOf(chat), "outputs"),
+      answers,
+      blobs,
+      workshop,
+      imagePixels: media.imagePixels,
+      clock,
+      log,
+      signal: cutOff,
+    }),
+    folder: (chat: ChatId): string => workspaces.folderOf(chat),
+    look: (chat: ChatId, of: AgentDefinition): Look =>
+      lookFor(chat, of, {
+        ...parts,
+        limits: media,
+        senses: (definition) => runner.senses(definition),
+        lanes,
+      }),
+  };
+}
