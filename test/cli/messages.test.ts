@@ -89,4 +89,4 @@ it("perch why tells the way of each message, perch queue what waits, and neither
   expect(unread).toContain("\n  attachment: unreadable (media.empty), 1 try\n");
   expect(unread).not.toContain("marmalade");
   expect(await perch.stop()).toBe(0);
-});
+}, 120_000); // a dozen processes one after the other

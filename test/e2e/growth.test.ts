@@ -4,10 +4,7 @@ import sharp from "sharp";
 import { afterEach, expect, it } from "vitest";
 import type { AgentDefinition } from "../../src/core/agent.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { createAgentRunner } from "../../src/agent/runner.ts";
-import { memoryLog } from "../support/channel-host.ts";
-import { ThreadSaver } from "../../src/agent/threads.ts";
-import { threadStore } from "../../src/store/threads.ts";
+import { realAgents } from "../support/agents.ts";
 import { AGENT, testGateway } from "../support/gateway.ts";
 import { startOpenAi } from "../support/models/openai.ts";
 
@@ -32,14 +29,7 @@ it(
     const gateway = await testGateway({
       clock: systemClock,
       agents: [agent],
-      runner: (database, blobs) =>
-        createAgentRunner({
-          blobs,
-          clock: systemClock,
-          log: memoryLog([]),
-          saver: async ({ limits }) =>
-            new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: limits.mediaTurns }),
-        }),
+      runner: realAgents(),
     });
     cleanups.push(gateway.close);
     const { platform, database } = gateway;

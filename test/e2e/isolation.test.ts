@@ -3,9 +3,7 @@ import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import type { AgentDefinition } from "../../src/core/agent.ts";
 import { scaledClock, systemClock } from "../../src/core/clock.ts";
-import { createAgentRunner } from "../../src/agent/runner.ts";
-import { ThreadSaver } from "../../src/agent/threads.ts";
-import { threadStore } from "../../src/store/threads.ts";
+import { realAgents } from "../support/agents.ts";
 import { memoryLog, type LoggedLine } from "../support/channel-host.ts";
 import { AGENT, testGateway } from "../support/gateway.ts";
 import { listOf, type Reply, textOf as partsText } from "../support/models/server.ts";
@@ -76,14 +74,7 @@ it(`keeps the secrets of ${CHATS} chats at once apart, in requests, files, memor
     clock,
     agents: [agent],
     rules: { allow: people },
-    runner: (database, blobs) =>
-      createAgentRunner({
-        blobs,
-        clock,
-        log: memoryLog(logged),
-        saver: async ({ limits }) =>
-          new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: limits.mediaTurns }),
-      }),
+    runner: realAgents({ clock, log: memoryLog(logged) }),
   });
   cleanups.push(gateway.close);
   const { platform, database, folder } = gateway;

@@ -2,12 +2,9 @@ import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { createAgentRunner } from "../../src/agent/runner.ts";
-import { ThreadSaver } from "../../src/agent/threads.ts";
 import type { AgentDefinition } from "../../src/core/agent.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { threadStore } from "../../src/store/threads.ts";
-import { memoryLog } from "../support/channel-host.ts";
+import { realAgents } from "../support/agents.ts";
 import { FFMPEG, NO_FFMPEG } from "../support/ffmpeg.ts";
 import { AGENT, testGateway, type TestGateway } from "../support/gateway.ts";
 import { startOpenAi } from "../support/models/openai.ts";
@@ -53,14 +50,7 @@ async function world(): Promise<World> {
     clock: systemClock,
     agents: [agent],
     programs: { environment: {}, ffmpeg: FFMPEG },
-    runner: (database, blobs) =>
-      createAgentRunner({
-        blobs,
-        clock: systemClock,
-        log: memoryLog([]),
-        saver: async ({ limits }) =>
-          new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: limits.mediaTurns }),
-      }),
+    runner: realAgents(),
   });
   cleanups.push(gateway.close);
   const ask = async (said: string, answers: number): Promise<readonly string[]> => {

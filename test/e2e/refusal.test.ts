@@ -4,10 +4,7 @@ import { join } from "node:path";
 import { afterEach, expect, it } from "vitest";
 import type { AgentDefinition } from "../../src/core/agent.ts";
 import { systemClock } from "../../src/core/clock.ts";
-import { createAgentRunner } from "../../src/agent/runner.ts";
-import { memoryLog } from "../support/channel-host.ts";
-import { ThreadSaver } from "../../src/agent/threads.ts";
-import { threadStore } from "../../src/store/threads.ts";
+import { realAgents } from "../support/agents.ts";
 import { AGENT, testGateway, type TestGateway } from "../support/gateway.ts";
 import { startOpenAi } from "../support/models/openai.ts";
 import type { Reply } from "../support/models/server.ts";
@@ -34,14 +31,7 @@ it("tells the person of a picture that the model refuses, answers without it, an
       ...(earlier && { platform: earlier.platform }),
       clock: systemClock,
       agents: [agent],
-      runner: (database, blobs) =>
-        createAgentRunner({
-          blobs,
-          clock: systemClock,
-          log: memoryLog([]),
-          saver: async ({ limits }) =>
-            new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: limits.mediaTurns }),
-        }),
+      runner: realAgents(),
     });
     cleanups.push(gateway.close);
     return gateway;

@@ -60,7 +60,11 @@ function bothBots(token: string): string {
 describe("a file that is saved while Perch runs", () => {
   it("changes an agent's prompt and model from the next turn on, and no connection notices", async () => {
     await ask("one");
-    await save("config/agents/helper.md", agentFile(at.model, "Speak like an owl.", "other"));
+    await save(
+      "config/agents/helper.md",
+      agentFile(at.model, "Speak like an owl.", "other"),
+      /"agents":\["helper"\],"msg":"the changed configuration is taken up/,
+    );
     await ask("two");
     const [first, next] = at.model.requests.map(({ body }) => body);
     expect(first).toMatchObject({ model: "test" });

@@ -27,13 +27,14 @@ eachDatabase("the database", (open) => {
       { version: 4, name: "channels" },
       { version: 5, name: "connections" },
       { version: 6, name: "account" },
+      { version: 7, name: "agents" },
     ]);
     const again = await open(database);
     const count = again.db
       .withTables<Scratch>()
       .selectFrom("schema_version")
       .select((eb) => eb.fn.countAll<number>().as("n"));
-    expect(await count.executeTakeFirstOrThrow()).toEqual({ n: 6 });
+    expect(await count.executeTakeFirstOrThrow()).toEqual({ n: 7 });
   });
 
   it("is migrated once when it is asked several times at once", async () => {
@@ -41,7 +42,15 @@ eachDatabase("the database", (open) => {
     const scratch = database.db.withTables<Scratch>();
     await Promise.all([migrate(database, "a"), migrate(database, "b"), migrate(database, "c")]);
     expect(await scratch.selectFrom("schema_version").select("version").orderBy("version").execute()).toEqual(
-      [{ version: 1 }, { version: 2 }, { version: 3 }, { version: 4 }, { version: 5 }, { version: 6 }],
+      [
+        { version: 1 },
+        { version: 2 },
+        { version: 3 },
+        { version: 4 },
+        { version: 5 },
+        { version: 6 },
+        { version: 7 },
+      ],
     );
   });
 
@@ -67,7 +76,7 @@ eachDatabase("the database", (open) => {
       .execute();
     await expect(open(database)).rejects.toMatchObject({
       code: "data.newer",
-      message: expect.stringMatching(/newer Perch \(schema 999; this one knows 6\)/),
+      message: expect.stringMatching(/newer Perch \(schema 999; this one knows 7\)/),
     });
   });
 });
@@ -208,7 +217,7 @@ describe("a SQLite file", () => {
       .selectFrom("schema_version")
       .select((eb) => eb.fn.max("version").as("top"))
       .executeTakeFirstOrThrow();
-    expect(top).toBe(46);
+    expect(top).toBe(47);
   });
 });
 

@@ -1,14 +1,11 @@
 import { afterEach, describe, expect, it } from "vitest";
-import { createAgentRunner } from "../../src/agent/runner.ts";
-import { ThreadSaver } from "../../src/agent/threads.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { type ErrorCode, GatewayError, type ModelReason } from "../../src/core/errors.ts";
 import { say, type SentenceKey } from "../../src/core/sentences.ts";
-import { threadStore } from "../../src/store/threads.ts";
 import { failureWords } from "../../src/turns/failures.ts";
+import { realAgents } from "../support/agents.ts";
 import { manualClock } from "../support/clock.ts";
 import { AGENT, testGateway, type TestGateway } from "../support/gateway.ts";
-import { memoryLog } from "../support/channel-host.ts";
 import { startOpenAi } from "../support/models/openai.ts";
 import { ToyPlatform } from "../support/toy-channel.ts";
 
@@ -75,13 +72,7 @@ describe("what a person is told of a failed turn", () => {
       agents: [
         { ...AGENT, model: { provider: "openai", name: "m", baseUrl: server.url, apiKey: "sk-secret" } },
       ],
-      runner: (database, blobs) =>
-        createAgentRunner({
-          blobs,
-          clock: systemClock,
-          log: memoryLog([]),
-          saver: async () => new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: 2 }),
-        }),
+      runner: realAgents(),
     });
     ends.push(() => gateway.close());
     server.reply({ fault: "status", status: 401, message: "Incorrect API key provided: sk-secret" });

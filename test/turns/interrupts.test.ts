@@ -2,10 +2,7 @@ import { rm } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import { afterEach, describe, expect, it } from "vitest";
 import { systemClock } from "../../src/core/clock.ts";
-import { createAgentRunner } from "../../src/agent/runner.ts";
-import { ThreadSaver } from "../../src/agent/threads.ts";
-import { threadStore } from "../../src/store/threads.ts";
-import { memoryLog } from "../support/channel-host.ts";
+import { realAgents } from "../support/agents.ts";
 import { AGENT, testGateway, type TestGateway } from "../support/gateway.ts";
 import { ToyPlatform } from "../support/toy-channel.ts";
 
@@ -24,13 +21,7 @@ async function setUp() {
       platform,
       ...(folder === undefined ? {} : { folder }),
       agents: [{ ...AGENT, graph: GRAPH }],
-      runner: (database, blobs) =>
-        createAgentRunner({
-          saver: async () => new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: 2 }),
-          blobs,
-          clock: systemClock,
-          log: memoryLog([]),
-        }),
+      runner: realAgents(),
     });
   const first = await open();
   let gateway = first;
