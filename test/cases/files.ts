@@ -31,6 +31,7 @@ const SAME_BYTES: Readonly<Record<string, string>> = {
 /** Files too large to be kept, made with the properties that their cases are about. */
 const MADE: Readonly<Record<string, () => Promise<Buffer>>> = {
   "noise_5_5MB.jpg": () => noise(3_000, 2_200),
+  "noise_4_5MB.jpg": () => noise(2_700, 2_000),
   // A cut at 100,000 or at 102,400, of bytes or of UTF-16 units, falls into a fox.
   "emoji_cut.txt": async () => Buffer.from(`x${"🦊".repeat(60_000)}`),
   // 30 minutes of the known voice, as pages of one stream.

@@ -54,7 +54,9 @@ const MODELS: Readonly<Record<Door, { readonly provider: string; readonly name: 
 export type TalkOptions = {
   readonly platform: Platform;
   /** What the model answers; its question by default. */
-  readonly says?: string | ((asked: Asked) => string);
+  readonly says?: string | ((asked: Asked, body: Json) => Exclude<Reply, Function>);
+  /** Of the agent, beside those that agents of tests have. */
+  readonly limits?: Partial<AgentDefinition["limits"]>;
   /** What its transcriber answers; without this there is none. */
   readonly hears?: TranscriberReply;
   /** A folder that the agent may send files from. */
@@ -73,6 +75,8 @@ export type Talk = {
   send(file: SentFile): Promise<void>;
   /** What the model was asked in turns of this person, without the one that `finish` adds. */
   readonly asked: readonly Asked[];
+  /** The whole requests of those turns, what was said before included. */
+  readonly requests: readonly Json[];
   /** What stood in those turns before it was shown to the model. */
   readonly turns: readonly AgentTurn[];
   /** What they were shown, in order. */
@@ -175,6 +179,7 @@ export async function startWorld(clock: Clock = scaledClock(RATE, Date.now())): 
         name,
         prompt: `You answer in <${name}>.`,
         files: true,
+        limits: { ...AGENT.limits, ...options.limits },
         model: { ...MODELS[door], baseUrl: doors[door].url, apiKey: "none" },
         // What it cannot take as it is has to reach it as text.
         senses: { images: true, pdf: false, audio: false },
@@ -221,6 +226,7 @@ function talkOf(talks: ReadonlyMap<string, LiveTalk>, body: Json): LiveTalk {
 
 class LiveTalk implements Talk {
   readonly asked: Asked[] = [];
+  readonly requests: Json[] = [];
   readonly turns: AgentTurn[] = [];
   readonly agent: AgentDefinition;
   readonly #phone: Phone;
@@ -253,13 +259,14 @@ class LiveTalk implements Talk {
     return this.#transcriber?.uploads ?? [];
   }
 
-  answer(body: Json): string {
+  answer(body: Json): Exclude<Reply, Function> {
     const asked = lastTurn(body);
     if (asked.texts.join("\n").includes(FOLLOW_UP)) return LAST_WORDS;
     this.asked.push(asked);
+    this.requests.push(body);
     for (const look of this.#looking) look();
     const { says = "Seen." } = this.#options;
-    return typeof says === "string" ? says : says(asked);
+    return typeof says === "string" ? says : says(asked, body);
   }
 
   ask(words: string): Promise<void> {

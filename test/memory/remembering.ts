@@ -1,12 +1,9 @@
 import { setImmediate as nextLoop } from "node:timers/promises";
 import type { AgentDefinition, MemorySettings } from "../../src/core/agent.ts";
-import { createAgentRunner } from "../../src/agent/runner.ts";
-import { ThreadSaver } from "../../src/agent/threads.ts";
 import type { FactOwner } from "../../src/core/memory.ts";
 import { factsOf } from "../../src/store/memory.ts";
-import { threadStore } from "../../src/store/threads.ts";
 import type { MessageEvent } from "../../src/core/events.ts";
-import { memoryLog } from "../support/channel-host.ts";
+import { realAgents } from "../support/agents.ts";
 import { type ManualClock, manualClock } from "../support/clock.ts";
 import { AGENT, type TestGateway, testGateway, type TestGatewayOptions } from "../support/gateway.ts";
 import { startOpenAi } from "../support/models/openai.ts";
@@ -84,13 +81,7 @@ export async function remembering(
   };
   const gateway = await testGateway({
     agents: [agent],
-    runner: (database, blobs) =>
-      createAgentRunner({
-        blobs,
-        clock,
-        log: memoryLog([]),
-        saver: async () => new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: 3 }),
-      }),
+    runner: realAgents({ clock }),
     ...options,
     clock,
   });
