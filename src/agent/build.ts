@@ -1,3 +1,4 @@
+import { setMaxListeners } from "node:events";
 import { createAgent, SystemMessage } from "langchain";
 import type { AgentDefinition, ModelChoice } from "../core/agent.ts";
 import type { BuildPorts, BuiltAgent } from "./built.ts";
@@ -19,6 +20,7 @@ import { windowOf } from "./window/models.ts";
  */
 export async function buildAgent(definition: AgentDefinition, ports: BuildPorts): Promise<BuiltAgent> {
   const { checkpointer, blobs } = ports;
+  setMaxListeners(MOST_LISTENERS);
   if (definition.graph !== undefined) {
     const graph = await loadGraph(definition.name, definition.graph, checkpointer);
     return { graph, senses: sensesOfGraph(definition), files: false };
@@ -61,6 +63,12 @@ export async function buildAgent(definition: AgentDefinition, ports: BuildPorts)
   const window = windowOf(definition.limits, definition.model, model.profile);
   return { graph: agent.graph, senses, files, room: { model, window } };
 }
+
+/**
+ * LangGraph makes a signal for each step, and every call of a tool in it has a few listeners there while it runs: of some
+ * calls that one message makes Node would say that they look like a leak. Nobody else gets at that signal in time.
+ */
+const MOST_LISTENERS = 1_000;
 
 /** Always the same list, for by that is known that nothing has changed. */
 const NO_TOOLS = [] as const;

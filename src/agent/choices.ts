@@ -1,6 +1,8 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import { z } from "zod";
+import { givenIn, type Offer } from "./messages.ts";
+import { plainText } from "./words.ts";
 
 /** A graph of the operator's offers choices by binding a tool of this name that takes the same. */
 const OFFER = "offer_choices";
@@ -28,17 +30,16 @@ export function choiceTool() {
   );
 }
 
-/** What was offered last, and what was said beside it: models may ask in the same breath, and say no more after it. */
-export type Offer = { readonly choices: readonly string[]; readonly beside: string };
-
 export function offerIn(messages: readonly BaseMessage[]): Offer | undefined {
   const offers = messages.flatMap((message) => {
     const calls = AIMessage.isInstance(message) ? (message.tool_calls ?? []) : [];
-    return calls.flatMap(({ name, args }): readonly Offer[] => {
+    const earlier = givenIn(message)?.offer;
+    const own = calls.flatMap(({ name, args }): readonly Offer[] => {
       // A call that the tool has refused offers nothing.
       const read = name === OFFER ? OFFERED.safeParse(args) : undefined;
-      return read?.success ? [{ choices: read.data.choices, beside: message.text }] : [];
+      return read?.success ? [{ choices: read.data.choices.map(plainText), beside: message.text }] : [];
     });
+    return earlier ? [earlier, ...own] : own;
   });
   return offers.at(-1);
 }

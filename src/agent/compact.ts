@@ -6,6 +6,7 @@ import type { WindowUse } from "../core/usage.ts";
 import type { BuiltAgent } from "./built.ts";
 import { modelFailure } from "./harness/errors.ts";
 import { length } from "./harness/window.ts";
+import { pendingIn } from "./interrupts.ts";
 import type { Summary } from "./state.ts";
 import { withTurn } from "./turn-config.ts";
 import { guessedUse, measureOf, type Measuring, windowUse } from "./window/measure.ts";
@@ -27,7 +28,8 @@ export async function compactThread(
   const config = { configurable: withTurn({ thread_id: thread, hold: turn.hold }, turn), signal };
   setMaxListeners(0, signal);
   try {
-    const { messages = [], _summary: earlier } = ((await graph.getState(config)).values ?? {}) as Kept; // as STATE declares it
+    const snapshot = await graph.getState(config);
+    const { messages = [], _summary: earlier } = (snapshot.values ?? {}) as Kept; // as STATE declares it
     if (room === undefined)
       return { done: false, now: { messages: messages.length, tokens: 0, estimated: true, window: 0 } };
     const by: Measuring = { agent, choice: agent.model, window: room.window };
@@ -35,6 +37,8 @@ export async function compactThread(
     if (earlier?.asked?.id === id)
       return { done: true, before: earlier.asked.before, after: earlier.asked.after };
     const before = earlier?.asked?.count === messages.length ? earlier.asked.after : windowUse(messages, by);
+    // LangGraph forgets what it waits for when a thread is changed from outside.
+    if (pendingIn(snapshot).length > 0) return { done: false, now: before, waits: true };
     const measure = measureOf(messages, by);
     const { kept, dropped } = splitForSummary(messages, measure);
     if (!isHalfFull(messages, before, agent.limits) || dropped.length === 0)

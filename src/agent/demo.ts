@@ -1,6 +1,6 @@
 import type { CallbackManagerForLLMRun } from "@langchain/core/callbacks/manager";
 import { BaseChatModel } from "@langchain/core/language_models/chat_models";
-import { AIMessage, AIMessageChunk, HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, AIMessageChunk, type BaseMessage } from "@langchain/core/messages";
 import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import type { Blobs } from "../core/agent.ts";
 import type { ContentBlock, MediaBlock } from "../core/blocks.ts";
@@ -61,9 +61,11 @@ function wantsPicture(asked: string, received: readonly ContentBlock[]): boolean
 }
 
 async function demoAnswer(messages: readonly BaseMessage[], blobs: Blobs): Promise<string> {
-  const turns = messages
-    .filter((message) => HumanMessage.isInstance(message))
-    .map((message) => perchContent(message)?.content ?? [textBlock(message.text)]);
+  // Words of ours on the human side are nobody's message.
+  const turns = messages.flatMap((message) => {
+    const said = perchContent(message)?.content;
+    return said === undefined ? [] : [said];
+  });
   const received = turns.at(-1) ?? [];
   const earlier = turns.slice(0, -1);
   const asked = received
@@ -135,10 +137,6 @@ function table(turns: readonly (readonly ContentBlock[])[]): string {
     }),
   );
   return ["| Message | Kind | What |", "| ---: | --- | --- |", ...rows].join("\n");
-}
-
-function textBlock(text: string): ContentBlock {
-  return { type: "text", text };
 }
 
 /** Words of others, so that they read as they are and make no Markdown. */

@@ -39,7 +39,7 @@ export function notedIn(answer: string): readonly Noted[] | undefined {
 
 /** Where a JSON value could begin and end: whole, in fences, and from the first sign of one to the last. */
 function* jsonIn(answer: string): Generator {
-  const fenced = [...answer.matchAll(/```[\w-]*\s*\n(.*?)```/gs)].map(([, inside = ""]) => inside);
+  const fenced = [...answer.matchAll(/```[\w-]*[^\S\n]*\n(.*?)```/gs)].map(([, inside = ""]) => inside);
   const spans = [
     answer.slice(answer.indexOf("{"), answer.lastIndexOf("}") + 1),
     answer.slice(answer.indexOf("["), answer.lastIndexOf("]") + 1),

@@ -30,7 +30,7 @@ export async function distil(
 ): Promise<Distilled> {
   const { agent, after } = work;
   const { talk, last } = await talkOf(graph, { ...work, blobs }, after);
-  const theirs = withoutOthers(talk, new Set(work.others));
+  const theirs = withoutOthers(talk, new Set(work.others), new Set(work.unsaid));
   const part = fitting(theirs);
   const more = part.length < theirs.length;
   // Of a part that was cut off the last message counts, else all that is there, tools included.
@@ -44,7 +44,7 @@ export async function distil(
     const noted = notedIn(await ask(work, messages, { blobs, signal, uses }));
     if (noted)
       return {
-        facts: noted.map((fact) => ({ ...fact, saidAt: timeOf(part, fact.saidAt) })),
+        facts: noted.map((fact) => ({ ...fact, ...sourceOf(part, fact.saidAt) })),
         ...through,
         uses,
       };
@@ -74,11 +74,16 @@ async function ask(
   throw failure;
 }
 
-/** What others than the one person have said in this thread, and what they were answered. */
-function withoutOthers(talk: readonly Talk[], others: ReadonlySet<string>): readonly Talk[] {
+/** Without what others than the one person have said in this thread, or what was taken back, and what that was answered. */
+function withoutOthers(
+  talk: readonly Talk[],
+  others: ReadonlySet<string>,
+  unsaid: ReadonlySet<string>,
+): readonly Talk[] {
   let theirs = true;
   return talk.filter(({ id, by }) => {
-    if (by === "person") theirs = !others.has(id.split("/")[0] ?? id);
+    const [first = id] = id.split("/");
+    if (by === "person") theirs = !others.has(first) && !unsaid.has(id) && !unsaid.has(`${first}/`);
     return theirs;
   });
 }
@@ -104,7 +109,7 @@ function request({ about, signals, known }: Distilling, talk: readonly Talk[]): 
   const whom = about === "person" ? "the person" : "this group and the people in it";
   const said = talk.map(({ by, text, at }, index) => {
     const when = at === "" ? "" : `, ${at}`;
-    return `[${index + 1}] ${by === "agent" ? "Assistant" : about === "person" ? "Person" : "Group"}${when}:\n${text}`;
+    return `[${index + 1}] ${by === "agent" ? "Assistant" : about === "person" ? "Person" : "Group"}${when}:\n${notPosing(text)}`;
   });
   return [
     new SystemMessage(
@@ -115,7 +120,7 @@ function request({ about, signals, known }: Distilling, talk: readonly Talk[]): 
           "work on, what they have set right, and how they want things done. Each fact is one short sentence that can be " +
           "understood without the conversation, in the language in which it was said.",
         "Leave out what matters today alone, what only the assistant has said, what lines with > quote or forward (others said " +
-          "that), passwords, keys and codes, and whatever they ask not to be remembered.",
+          "that; below [edited …] they are what the person says now), passwords, keys and codes, and whatever they ask not to be remembered.",
         ...(about === "person"
           ? []
           : [
@@ -150,6 +155,11 @@ function request({ about, signals, known }: Distilling, talk: readonly Talk[]): 
   ];
 }
 
+/** A line that looks like the beginning of a message here is no more than one of a text. */
+function notPosing(text: string): string {
+  return text.replaceAll(/^(?=[^\p{L}\p{N}\n]*\p{N}+[^\p{L}\p{N}\n]+(?:person|assistant|group)\b)/gimu, "> ");
+}
+
 function remembered(known: Distilling["known"]): string {
   let room = KNOWN_CHARACTERS;
   const lines = known
@@ -159,8 +169,11 @@ function remembered(known: Distilling["known"]): string {
   return lines.length === 0 ? "(nothing)" : lines.join("\n");
 }
 
-/** When the message of a number was said, or the one that it answers; "" where nobody has said when. */
-function timeOf(talk: readonly Talk[], number: number): FactDraft["saidAt"] {
+/** The message of a number, or the one that it answers, and when it was said; "" where nobody has said when. */
+function sourceOf(talk: readonly Talk[], number: number): Pick<FactDraft, "saidAt" | "saidIn"> {
   const at = Number.isInteger(number) && number >= 1 && number <= talk.length ? number : talk.length;
-  return talk.slice(0, at).findLast((said) => said.at !== "")?.at ?? "";
+  const before = talk.slice(0, at);
+  const said = before.findLast(({ by }) => by === "person");
+  const saidAt = before.findLast((each) => each.at !== "")?.at ?? "";
+  return said === undefined || said.id === "" ? { saidAt } : { saidAt, saidIn: said.id };
 }

@@ -9,6 +9,10 @@ export type ThreadGraph = {
     readonly values: unknown;
     /** What its next step is, and what it waits for. */
     readonly tasks?: unknown;
+    /** Names those of them that have not come to an end. */
+    readonly next?: unknown;
+    /** Names the checkpoint. */
+    readonly config?: object;
   }>;
   invoke(input: object, config: object): Promise<unknown>;
   updateState(config: object, values: object): Promise<unknown>;

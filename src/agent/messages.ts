@@ -1,4 +1,4 @@
-import { HumanMessage, type BaseMessage } from "@langchain/core/messages";
+import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import type { CorrectionWords } from "../core/agent.ts";
 import type { BlobRef, ContentBlock } from "../core/blocks.ts";
 import { mediaWords } from "./words.ts";
@@ -74,6 +74,22 @@ export function viewedMessage(content: readonly ContentBlock[]): HumanMessage {
 
 export function viewedIn(message: BaseMessage): readonly ContentBlock[] | undefined {
   return message.additional_kwargs["perchViewed"] as readonly ContentBlock[] | undefined; // written above alone
+}
+
+/** What was offered last, and what was said beside it: models may ask in the same breath, and say no more after it. */
+export type Offer = { readonly choices: readonly string[]; readonly beside: string };
+
+/** What is sent with the answer of a turn. */
+export type Given = { readonly presented: readonly string[]; readonly offer?: Offer };
+
+/** The same message, which says what messages of its turn have given that are no longer in the thread. */
+export function withGiven(message: AIMessage, given: Given): AIMessage {
+  message.additional_kwargs = { ...message.additional_kwargs, perchGiven: given };
+  return message;
+}
+
+export function givenIn(message: BaseMessage): Given | undefined {
+  return message.additional_kwargs["perchGiven"] as Given | undefined; // written above alone
 }
 
 /** Where the newest message stands that is to be answered; -1 where there is none. */

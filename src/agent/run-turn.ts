@@ -109,25 +109,25 @@ class Run {
   }
 
   /** Asks the agent; gives the whole thread. */
-  async #asked(
-    id: string,
-    { messages: before, state, pending, acted }: Standing,
-  ): Promise<readonly BaseMessage[]> {
+  async #asked(id: string, standing: Standing): Promise<readonly BaseMessage[]> {
+    const { messages: before, state, pending, acted } = standing;
     const { agent } = this.#turn;
     const { senses, files } = this.#built;
     const past = earlierSteps(before, acted);
     // A run that was cut off may have left calls without results, which no provider takes.
     const known = new Set(past.lacking.map((result) => result.tool_call_id));
+    // What could not be resumed may have left something there.
+    const { messages: there, loose } =
+      pending.length > 0 ? await standingOf(this.#built.graph, this.#config, this.#turn) : standing;
     const whole = (
-      there: readonly BaseMessage[],
+      thread: readonly BaseMessage[],
       further: readonly BaseMessage[],
     ): readonly BaseMessage[] => [
+      ...loose.results,
       ...past.lacking,
-      ...missingResults(there).filter((result) => !known.has(result.tool_call_id)),
+      ...missingResults(thread).filter((result) => !known.has(result.tool_call_id)),
       ...further,
     ];
-    // What could not be resumed may have left something there.
-    const there = pending.length > 0 ? await this.#messages() : before;
     if (agent.graph !== undefined)
       return await askGraph(
         id,
@@ -142,6 +142,7 @@ class Run {
     const ended = endedSince(state.asyncTasks, tasks, id);
     const further = [...(ended ? [ended] : []), humanMessage(id, this.#turn, files), ...past.steps];
     return await this.#through({
+      ...loose.fields,
       ...past.fields,
       ...turnState(this.#turn, tasks),
       messages: whole(there, further),

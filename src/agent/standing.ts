@@ -1,4 +1,4 @@
-import type { BaseMessage } from "@langchain/core/messages";
+import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { AgentAnswer, AgentTurn } from "../core/agent.ts";
 import type { StoredEffect } from "../core/effects.ts";
 import { answerSince, answerTo, lastOfPerson, refusedOf, type Spoken } from "./answers.ts";
@@ -17,6 +17,16 @@ export type Standing = {
   readonly begun: string | undefined;
   /** What an earlier attempt has done outside. */
   readonly acted: readonly StoredEffect[];
+  readonly loose: Loose;
+};
+
+/**
+ * What calls gave beside one that was ended. It is in the thread until that is run anew, which begins before them: then it
+ * has to be told again.
+ */
+export type Loose = {
+  readonly results: readonly ToolMessage[];
+  readonly fields: Readonly<Record<string, unknown>>;
 };
 
 export async function standingOf(graph: ThreadGraph, config: object, turn: AgentTurn): Promise<Standing> {
@@ -29,7 +39,26 @@ export async function standingOf(graph: ThreadGraph, config: object, turn: Agent
     pending: pendingIn(snapshot),
     begun: answered,
     acted,
+    loose: await looseIn(graph, config, snapshot),
   };
+}
+
+async function looseIn(
+  graph: ThreadGraph,
+  config: object,
+  { values, tasks, next, config: at }: Awaited<ReturnType<ThreadGraph["getState"]>>,
+): Promise<Loose> {
+  const [all, left] = [tasks, next].map((list) => (Array.isArray(list) ? list.length : 0));
+  if (all === left) return { results: [], fields: {} };
+  // With its id a checkpoint is given as it was written.
+  const { values: before } = await graph.getState(glancing({ ...config, ...at }));
+  const there = new Set(messagesOf(before).map(({ id }) => id));
+  const results = messagesOf(values).filter((message) => ToolMessage.isInstance(message));
+  const was = (before ?? {}) as Readonly<Record<string, unknown>>; // the state of a graph
+  const fields = Object.entries(values ?? {}).filter(
+    ([name, value]) => name !== "messages" && JSON.stringify(value) !== JSON.stringify(was[name]),
+  );
+  return { results: results.filter(({ id }) => !there.has(id)), fields: Object.fromEntries(fields) };
 }
 
 /** What an earlier attempt has come to, whose end was not committed; undefined where the agent is to be asked. */

@@ -140,7 +140,9 @@ function ledger(
     return before === undefined || !OVER.has(before.status) || OVER.has(task.status);
   });
   const all = Object.entries({ ...now, ...Object.fromEntries(kept) });
-  return Object.fromEntries(all.toSorted(([one], [other]) => numberOf(one) - numberOf(other)).slice(-LEDGER_TASKS));
+  return Object.fromEntries(
+    all.toSorted(([one], [other]) => numberOf(one) - numberOf(other)).slice(-LEDGER_TASKS),
+  );
 }
 
 /** Older ones the store knows. */

@@ -1,10 +1,12 @@
 import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { ThreadGraph } from "./graph.ts";
 import { ASIDE } from "./harness/aside.ts";
+import { withoutThoughts } from "./thoughts.ts";
 
 type Metadata = {
   readonly langgraph_node?: string;
   readonly langgraph_checkpoint_ns?: string;
+  readonly langgraph_step?: number;
   readonly tags?: readonly string[];
 };
 
@@ -27,10 +29,13 @@ export async function streamed(
     // `text` leaves reasoning out.
     if (!AIMessage.isInstance(message) || message.text === "" || !forPeople(metadata, ours)) continue;
     // A model that speaks, calls tools and speaks again begins anew: the answer is what it says last.
-    if (message.id !== speaking) text = "";
-    speaking = message.id;
+    // Some servers name all answers alike.
+    const speaker = `${metadata.langgraph_step ?? ""}/${message.id ?? ""}`;
+    if (speaker !== speaking) text = "";
+    speaking = speaker;
     text += message.text;
-    onText(text);
+    const spoken = ours ? withoutThoughts(text, true) : text;
+    if (spoken !== "") onText(spoken);
   }
   return values;
 }

@@ -62,9 +62,10 @@ async function wordsOf(block: ContentBlock, blobs: Blobs): Promise<string> {
   const spoken =
     block.type === "audio" && block.extract?.as === "transcript" ? block.extract.blob : undefined;
   const said = spoken === undefined ? "" : await textIn(spoken, blobs);
-  return [`[${mediaWords(block, { paths: false })}]`, block.caption ?? "", said]
-    .filter((part) => part !== "")
-    .join("\n");
+  const words = [block.caption ?? "", said].filter((part) => part !== "").join("\n");
+  // What somebody else has said aloud is marked like what they have written.
+  const marked = block.quoted || block.forwarded ? words.replaceAll(/^/gm, "> ") : words;
+  return [`[${mediaWords(block, { paths: false })}]`, ...(words === "" ? [] : [marked])].join("\n");
 }
 
 async function textIn(blob: BlobRef, blobs: Blobs): Promise<string> {

@@ -12,8 +12,13 @@ const CHARACTERS = 60;
 export function titleOf(content: readonly ContentBlock[]): string {
   const said = content
     .map((block) => (block.type === "text" ? block.text : (block.caption ?? block.filename ?? "")))
-    // Lines in brackets are frames of ours.
-    .flatMap((text) => text.split("\n").filter((line) => line.trim() !== "" && !/^\s*[[>]/.test(line)));
+    // Lines in brackets are frames of ours; in a group the agent itself is named first.
+    .flatMap((text) =>
+      text
+        .split("\n")
+        .map((line) => line.replace(/^(?:\s*@\w+[,:]?(?=\s|$))+/, "").trim())
+        .filter((line) => line !== "" && !/^[[>]/.test(line)),
+    );
   const title = firstWords(said[0] ?? "", WORDS);
   return title.length <= CHARACTERS
     ? title

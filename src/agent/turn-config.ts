@@ -1,4 +1,4 @@
-import type { AgentTurn } from "../core/agent.ts";
+import type { AgentTurn, Behind } from "../core/agent.ts";
 
 /** What the middleware and tools of a run are told of its turn, under one key of the run's `configurable`. */
 export type TurnConfig = {
@@ -6,6 +6,8 @@ export type TurnConfig = {
   readonly folder: string;
   /** Names the turn in what is kept of it. */
   readonly messageId?: string;
+  /** Of work without a thread. */
+  readonly behind?: Behind;
 } & Partial<
   Pick<
     AgentTurn,

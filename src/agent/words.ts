@@ -30,6 +30,14 @@ export function nameOf({ type, filename }: MediaBlock): string {
   return filename ?? `the ${type}`;
 }
 
+/** Text as databases and providers take it: without halves of characters and without control characters, but for tabs and ends of lines. */
+export function plainText(text: string): string {
+  return text.replaceAll(NO_TEXT, "\u{FFFD}").toWellFormed();
+}
+
+// oxlint-disable-next-line no-control-regex -- it is these that are meant
+const NO_TEXT = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F]/g;
+
 /** Of the line, for each word: what has no blanks is no word. */
 const WORD_CHARACTERS = 20;
 

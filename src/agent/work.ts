@@ -4,9 +4,11 @@ import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
 import { GatewayError, gatewayErrorIn } from "../core/errors.ts";
 import { unlessAborted } from "../core/unless-aborted.ts";
 import type { BuiltAgent } from "./built.ts";
+import { earlierSteps } from "./harness/effects.ts";
 import { humanMessage } from "./messages.ts";
 import { STEPS } from "./steps.ts";
 import { type TurnConfig, withTurn } from "./turn-config.ts";
+import { plainText } from "./words.ts";
 
 /** A report stands in the asking agent's thread, or in a row of the store: long results belong into files. */
 const MOST_CHARACTERS = 100_000;
@@ -36,10 +38,13 @@ export async function work({ graph, files }: BuiltAgent, asked: Work, signal: Ab
   const human = humanMessage(id, { content: [{ type: "text", text: prompt }], sentAt }, files);
   const config = { configurable: withTurn({}, turn), signal, recursionLimit: STEPS };
   try {
-    const ended = apart(() => graph.invoke({ messages: [human] }, config));
+    // What an earlier run of it has done outside, it goes on from.
+    const past = earlierSteps([], (await turn.effects?.earlier()) ?? []);
+    const ended = apart(() => graph.invoke({ ...past.fields, messages: [human, ...past.steps] }, config));
     const said = lastSaid((await unlessAborted(ended, signal)) as Ended, id); // the state of a graph, checked by loadGraph
     const notice = said?.additional_kwargs["perchNotice"];
-    if (said !== undefined && (notice === undefined || notice === "cut")) return bounded(said.text.trim());
+    if (said !== undefined && (notice === undefined || notice === "cut"))
+      return bounded(plainText(said.text).trim());
     // What stands there then is a sentence of ours for people.
     const why = typeof notice === "string" ? `without an answer (${notice})` : "without any text";
     throw new GatewayError("model.failed", `agent "${agent}" ended its work ${why}`);

@@ -3,6 +3,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import type { AgentTurn, CorrectionWords } from "../../src/core/agent.ts";
 import { newest } from "../../src/agent/harness/window.ts";
 import { correctionMessage, humanMessage } from "../../src/agent/messages.ts";
+import type { Json } from "../support/models/server.ts";
 import { closeServers, type Served, served, type WireName } from "./model-servers.ts";
 import { turn } from "./set-up.ts";
 
@@ -73,6 +74,18 @@ describe("a correction", () => {
     });
     expect(await world.runner.run(turn(world.agent, "2", "thanks"), never)).not.toHaveProperty("corrected");
     expect(world.server.requests).toHaveLength(2);
+  });
+
+  it("stands where it was told, before a call that nobody could read and what was said to that", async () => {
+    const world = await served("openai", { choices: true });
+    world.server.reply({ toolCalls: [{ name: "offer_choices", args: {}, written: "Tea" }] }, "Booked.");
+    await world.runner.run(corrected(world, [SEVEN]), never);
+    const stands = (at: number): readonly unknown[] =>
+      (world.server.requests.at(at)!.body["messages"] as readonly Json[]).map(({ role }) => role); // as the protocol has it
+    const told = stands(-1);
+    expect(told).toEqual(["user", "user", "assistant", "tool"]);
+    await world.say(world.agent, "2", "thanks");
+    expect(stands(-1)).toEqual([...told, "assistant", "user"]);
   });
 
   it("is shown once in a stream that shows the answer as it grows", async () => {

@@ -80,7 +80,9 @@ describe("a picture that the model refused (THR-03)", () => {
     expect(server.requests).toHaveLength(3);
     const stored = await saverOn(again, blobs).getTuple({ configurable: { thread_id: THREAD } });
     const messages = stored?.checkpoint.channel_values["messages"] as readonly BaseMessage[]; // of a thread of ours
-    expect(messages[0]?.additional_kwargs["perch"]).toMatchObject({ refused: { "openai:local": [bad.blob] } });
+    expect(messages[0]?.additional_kwargs["perch"]).toMatchObject({
+      refused: { "openai:local": [bad.blob] },
+    });
   });
 });
 

@@ -62,6 +62,7 @@ async function setUp(fields: Partial<AgentDefinition> = {}): Promise<Bench> {
         folder,
         after: "",
         others: [],
+        unsaid: [],
         known: [],
         signals: [],
         about: "person",
@@ -86,9 +87,21 @@ describe("going through a thread for what should be remembered", () => {
     };
     const { facts, more, uses } = await distil([JSON.stringify(said)]);
     expect(facts).toEqual([
-      { content: "likes tea", confidence: 0.8, saidAt: "2026-03-02T12:00:00Z", replaces: [4] },
+      {
+        content: "likes tea",
+        confidence: 0.8,
+        saidAt: "2026-03-02T12:00:00Z",
+        saidIn: "intent-2",
+        replaces: [4],
+      },
       // What the assistant said belongs to the message before it.
-      { content: "lives in Basel", confidence: Number.NaN, saidAt: "2026-03-01T12:00:00Z", replaces: [] },
+      {
+        content: "lives in Basel",
+        confidence: Number.NaN,
+        saidAt: "2026-03-01T12:00:00Z",
+        saidIn: "intent-1",
+        replaces: [],
+      },
     ]);
     expect(more).toBe(false);
     expect(uses).toMatchObject([{ agent: "helper", model: "openai:local" }]);
@@ -129,6 +142,34 @@ describe("going through a thread for what should be remembered", () => {
     expect(prompt).not.toMatch(/\/(uploads|outputs|tmp|home)\b/);
     expect(prompt).toMatch(/image .{1,4}cat\.png.{1,4}, image\/png/);
     expect(prompt).toContain("my cat is called Tom");
+  });
+
+  it("marks what others have said aloud, in what was quoted or forwarded, and nothing that the person has", async () => {
+    const { tell, distil, blobs, asked } = await setUp();
+    const spoken = async (text: string, of: Partial<MediaBlock>): Promise<MediaBlock> => {
+      const blob = await blobs.put(Buffer.from(text));
+      const extract = { as: "transcript", blob, bytes: text.length } as const;
+      return { type: "audio", mimeType: "audio/ogg", blob, bytes: 9, extract, ...of };
+    };
+    await tell("intent-1", [
+      await spoken("I live in Bern", { quoted: true }),
+      await spoken("I live in Ulm\nand so on", { forwarded: true }),
+      await spoken("I live in Basel", {}),
+    ]);
+    await distil(['{"facts":[]}']);
+    for (const theirs of ["\\n> I live in Bern", "\\n> I live in Ulm\\n> and so on", "\\nI live in Basel"])
+      expect(asked()).toContain(theirs);
+  });
+
+  it("leaves out what was edited or taken back since, with its answers, and says which message a fact is from", async () => {
+    const { tell, distil, asked } = await setUp();
+    await tell("intent-1", "I live in Bern", "in Bern, I see");
+    await tell("intent-2", "I like tea");
+    const { facts } = await distil(['{"facts":[{"content":"likes tea","saidAt":2}]}'], {
+      unsaid: ["intent-1/"],
+    });
+    expect(asked()).not.toContain("Bern");
+    expect(facts).toMatchObject([{ content: "likes tea", saidIn: "intent-2" }]);
   });
 
   it("frames what people say so that it cannot be closed", async () => {

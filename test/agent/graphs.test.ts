@@ -77,7 +77,11 @@ describe("a graph that an operator brings", () => {
       replayed: false,
       refused: ["cat.png"],
     });
-    expect(await run("3", "and now?")).toMatchObject({ markdown: "1 shown of 5", replayed: false, refused: [] });
+    expect(await run("3", "and now?")).toMatchObject({
+      markdown: "1 shown of 5",
+      replayed: false,
+      refused: [],
+    });
   });
 
   it("whose model refuses what it took before goes on without any media of the thread", async () => {

@@ -1,5 +1,9 @@
 import { createHash } from "node:crypto";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
+import { afterAll, expect } from "vitest";
 import type { AgentDefinition, AgentTurn, Blobs } from "../../src/core/agent.ts";
 import type { BlobRef, ContentBlock } from "../../src/core/blocks.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
@@ -44,8 +48,23 @@ export function turn(agent: AgentDefinition, id: string, said: string | readonly
     messageId: id,
     content: typeof said === "string" ? [{ type: "text", text: said }] : said,
     sentAt: "2026-03-01T12:00:00Z",
-    folder: "/nowhere",
+    folder: folderOfTest(),
   };
+}
+
+const folders = new Map<string, string>();
+
+afterAll(() => {
+  for (const folder of folders.values()) rmSync(folder, { recursive: true, force: true });
+  folders.clear();
+});
+
+/** A chat's folder that no other test knows: what leaves a thread is written there. */
+export function folderOfTest(): string {
+  const test = expect.getState().currentTestName ?? "";
+  const folder = folders.get(test) ?? mkdtempSync(join(tmpdir(), "perch-chat-"));
+  folders.set(test, folder);
+  return folder;
 }
 
 export type Bench = {

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { BaseMessage } from "@langchain/core/messages";
 import { onTestFinished } from "vitest";
-import type { AgentAnswer, AgentDefinition, AgentTurn } from "../../src/core/agent.ts";
+import type { AgentAnswer, AgentDefinition, AgentTurn, Compacted } from "../../src/core/agent.ts";
 import type { ContentBlock } from "../../src/core/blocks.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import type { ChatId, Hold } from "../../src/core/identity.ts";
@@ -34,6 +34,8 @@ export type WholeBench = {
     signal?: AbortSignal,
   ) => Promise<AgentAnswer>;
   readonly say: (id: string, said: string) => Promise<string>;
+  /** Sums the thread up, as by a command. */
+  readonly compact: (id: string) => Promise<Compacted>;
   /** The same as after a restart: nothing is known but what was kept. */
   readonly restart: () => void;
   readonly messages: () => Promise<readonly BaseMessage[]>;
@@ -83,21 +85,18 @@ export async function wholeBench(
     await rm(home, { recursive: true, force: true });
   });
   const closing = new AbortController().signal;
+  const turnOf = (id: string, said: string | readonly ContentBlock[]): AgentTurn => ({
+    ...turn(agent, id, said),
+    hold,
+    folder,
+    effects: turnEffects(
+      database,
+      { hold, thread: "7/helper/1", message: id, again: true },
+      { clock, log, closing },
+    ),
+  });
   const run: WholeBench["run"] = async (id, said, more = {}, signal = new AbortController().signal) =>
-    await house.run(
-      {
-        ...turn(agent, id, said),
-        hold,
-        folder,
-        effects: turnEffects(
-          database,
-          { hold, thread: "7/helper/1", message: id, again: true },
-          { clock, log, closing },
-        ),
-        ...more,
-      },
-      signal,
-    );
+    await house.run({ ...turnOf(id, said), ...more }, signal);
   const values = async (): Promise<Readonly<Record<string, unknown>>> =>
     (await saver().get({ configurable: { thread_id: "7/helper/1" } }))?.channel_values ?? {};
   return {
@@ -108,6 +107,7 @@ export async function wholeBench(
     logged,
     run,
     say: async (id, said) => (await run(id, said)).markdown,
+    compact: async (id) => await house.compact(turnOf(id, ""), new AbortController().signal),
     restart: () => void (house = build()),
     messages: async () => ((await values())["messages"] ?? []) as readonly BaseMessage[], // the graph's channel
     values,

@@ -9,9 +9,12 @@ import { outputPath, PRESENT, sentWords } from "./presented.ts";
 
 const MOST_FILES = 20;
 
-/** A subagent's report is read by the agent that has asked it, and sends nothing. */
+/**
+ * A subagent's report is read by the agent that has asked it, and sends nothing; of a task in the background it is sent
+ * itself, with the files that it names so.
+ */
 const NO_ANSWER =
-  "Nothing was sent: only who speaks to the person sends files. Name their paths in your report.";
+  "Nothing was sent: only who speaks to the person sends files. Name them in your report, as ![Prices](/outputs/prices.csv).";
 
 /** Has files sent with the answer of this turn, also where the answer does not name them. */
 export function presentFilesTool(files: () => Promise<ChatFiles>) {

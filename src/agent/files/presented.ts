@@ -1,5 +1,6 @@
 import { basename } from "node:path";
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
+import { givenIn } from "../messages.ts";
 
 export const PRESENT = "present_files";
 
@@ -33,8 +34,11 @@ export function withPresented(markdown: string, turn: readonly BaseMessage[]): s
   return [markdown.trimEnd(), ...missing.map(reference)].filter((part) => part !== "").join("\n\n");
 }
 
-function presentedIn(turn: readonly BaseMessage[]): readonly string[] {
+/** Paths as the thread names them, in the order in which they were presented. */
+export function presentedIn(turn: readonly BaseMessage[]): readonly string[] {
   const paths = turn.flatMap((message) => {
+    const earlier = givenIn(message);
+    if (earlier) return earlier.presented;
     const ours = ToolMessage.isInstance(message) && message.name === PRESENT && message.status !== "error";
     const [first = ""] = ours ? message.text.split("\n") : [];
     if (!first.startsWith(SENT)) return [];

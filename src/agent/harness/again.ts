@@ -1,4 +1,6 @@
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { asError } from "../../core/errors.ts";
+import type { Log } from "../../core/log.ts";
 import { type Asking, both, type Said } from "./stage.ts";
 
 /** A word of ours to the model. It stands in one request, on the human side, and never in the thread. */
@@ -16,6 +18,22 @@ export async function askAgain(
 ): Promise<Said> {
   const said = await next(noted(asking, text));
   return { ...said, update: both(discarded.update, said.update) };
+}
+
+/** The same for an answer that will do: undefined where the model fails, so that what is there can be kept. */
+export async function askForBetter(
+  asking: Asking,
+  next: (asking: Asking) => Promise<Said>,
+  said: Said,
+  { text, agent, log }: { readonly text: string; readonly agent: string; readonly log: Log },
+): Promise<Said | undefined> {
+  try {
+    return await askAgain(asking, next, said, text);
+  } catch (error) {
+    if (asking.signal?.aborted) throw error;
+    log.warn({ agent, err: asError(error) }, "the model failed when it was asked again; its answer is kept");
+    return undefined;
+  }
 }
 
 /** Why the words of an answer are not, or not only, the model's. */

@@ -2,6 +2,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
 import { persistently } from "./retry.ts";
 import type { StageParts } from "./stage.ts";
+import { spokenIn } from "./thoughts.ts";
 import { type Counting, useOf } from "./use.ts";
 
 /** Tags a call of a model whose words are not for people: no stream to them passes it. */
@@ -25,5 +26,5 @@ export async function askAside(
       ? await persistently(ask, { clock: again.clock, log: again.log, choice: counting.choice, signal })
       : await ask();
   if (counting !== undefined) counting.onUse?.(useOf(said, counting));
-  return said;
+  return spokenIn(said);
 }

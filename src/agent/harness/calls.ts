@@ -34,7 +34,7 @@ export function soundCalls(message: AIMessage, at: number, taken: Set<string>): 
   return calls;
 }
 
-function isObject(args: unknown): args is Record<string, unknown> {
+export function isObject(args: unknown): args is Record<string, unknown> {
   return typeof args === "object" && args !== null && !Array.isArray(args);
 }
 
@@ -60,15 +60,17 @@ export function withCalls(message: AIMessage, calls: readonly SoundCall[]): AIMe
     );
   const content = calls.length === 0 ? message.content : withoutBlanks(message.content);
   if (whole && content === message.content) return message;
-  // The raw forms would be sent again: by OpenAI's converter from additional_kwargs, by Anthropic's from the content.
+  // The raw forms would be sent again: by OpenAI's converters from these two, by Anthropic's from the content.
   const { tool_calls: _calls, function_call: _call, ...kept } = message.additional_kwargs;
+  const { output: _output, ...metadata } = message.response_metadata;
   return new AIMessage({
     ...(message.id === undefined ? {} : { id: message.id }),
     ...(message.name === undefined ? {} : { name: message.name }),
+    ...(message.usage_metadata === undefined ? {} : { usage_metadata: message.usage_metadata }),
     content: whole ? content : onlyCalls(content, calls),
     tool_calls: calls.map(({ call }) => call),
     additional_kwargs: whole ? message.additional_kwargs : kept,
-    response_metadata: message.response_metadata,
+    response_metadata: whole ? message.response_metadata : metadata,
   });
 }
 

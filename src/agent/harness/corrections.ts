@@ -6,5 +6,5 @@ export const corrected: AroundModel = async (asking, next) => {
   const corrections = (asking.turn?.corrections?.() ?? []).map(correctionMessage);
   if (corrections.length === 0) return await next(asking);
   const said = await next({ ...asking, messages: [...asking.messages, ...corrections] });
-  return { ...said, update: both(said.update, { messages: corrections }) };
+  return { ...said, update: both({ messages: corrections }, said.update) };
 };

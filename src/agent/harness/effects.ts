@@ -13,7 +13,7 @@ import type { AroundTool, Called, Calling } from "./stage.ts";
 import { metadataOf, refused } from "./tools.ts";
 
 const UNKNOWN =
-  "Error: this call was begun before, and the process ended before it was known whether it took effect. It was not made " +
+  "Error: this call was begun before, and was cut off before it was known whether it took effect. It was not made " +
   "again. Find out what has become of it, or ask the person, before you do anything of the kind again.";
 const UNWRITTEN = "Error: the call could not be written down, so it was not made. Try again later.";
 

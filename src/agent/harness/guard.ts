@@ -14,6 +14,7 @@ export type GuardedCall = {
   readonly agent: string;
   /** "group" also where nobody is spoken with, as in the background. */
   readonly chat: "private" | "group";
+  /** Of a subagent, the one for which it works. */
   readonly thread: string;
 };
 
@@ -76,8 +77,8 @@ async function ask(
     tool: call.name,
     args: structuredClone(call.args),
     agent,
-    chat: turn?.local?.chat ?? "group",
-    thread: turn?.thread ?? "",
+    chat: turn?.local?.chat ?? turn?.behind?.chat ?? "group",
+    thread: turn?.thread ?? turn?.behind?.thread ?? "",
   };
   return verdictOf(await (judge(asked) as unknown));
 }

@@ -6,6 +6,7 @@ import { createMiddleware, type AgentMiddleware } from "langchain";
 import type { AgentDefinition, ModelChoice } from "../../core/agent.ts";
 import { STATE, type State } from "../state.ts";
 import { turnOf } from "../turn-config.ts";
+import { withMadeCalls } from "./made-calls.ts";
 import { type Asking, type Calling, composed, type Said, type StageParts } from "./stage.ts";
 import { aroundModel, aroundTool } from "./stages.ts";
 
@@ -21,6 +22,7 @@ export function harness(definition: AgentDefinition, parts: StageParts): AgentMi
     stateSchema: STATE,
     async wrapModelCall(request, handler) {
       let raw: AIMessage | undefined;
+      const taken = new Set(request.messages.map(({ id }) => id));
       const ask = composed(
         modelStages,
         async ({ messages, system, tools, toolless, model, choice, settings }): Promise<Said> => {
@@ -33,8 +35,8 @@ export function harness(definition: AgentDefinition, parts: StageParts): AgentMi
             model,
           };
           raw = await handler(settings === undefined ? asked : { ...asked, modelSettings: settings });
-          raw.id ??= randomUUID();
-          return { answer: raw, update: {} };
+          taken.add(named(raw, taken));
+          return { answer: withMadeCalls(raw), update: {} };
         },
       );
       const said = await ask({
@@ -74,6 +76,19 @@ function toolsOf(
 ): { readonly tools: Asking["tools"][number][]; readonly toolChoice?: "none" } {
   if (!toolless || tools.length === 0) return { tools: [...tools] };
   return provider === "ollama" ? { tools: [] } : { tools: [...tools], toolChoice: "none" };
+}
+
+/**
+ * The message's id, and another where it has none of its own: some servers name all answers alike, or count anew when
+ * they are begun anew, and an answer would take the place of one that stands in the thread.
+ */
+function named(message: AIMessage, taken: ReadonlySet<string | undefined>): string {
+  const { id = "" } = message;
+  if (id !== "" && !taken.has(id)) return id;
+  message.id = randomUUID();
+  // It is written down from there.
+  message.lc_kwargs["id"] = message.id;
+  return message.id;
 }
 
 /**

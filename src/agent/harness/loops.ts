@@ -4,7 +4,7 @@ import { say } from "../../core/sentences.ts";
 import { ROUNDS } from "../steps.ts";
 import { answerWith, noted } from "./again.ts";
 import { type AroundModel, type Asking, both, type Said, type StageParts } from "./stage.ts";
-import { callsIn, sinceAsked } from "./this-turn.ts";
+import { roundsInTurn } from "./this-turn.ts";
 
 type Call = { readonly name: string; readonly args: Readonly<Record<string, unknown>> };
 type Round = readonly Call[];
@@ -21,8 +21,9 @@ const OF_ONE_TOOL = { remind: 30, stop: 50 };
  * and it is asked for its last word. So a turn always ends with an answer, also where it takes more steps than it may.
  */
 export function withoutLoops({ name }: AgentDefinition, { log }: Pick<StageParts, "log">): AroundModel {
+  const roundsIn = roundsInTurn();
   return async (asking, next) => {
-    const rounds = callsIn(sinceAsked(asking));
+    const rounds = roundsIn(asking);
     if (rounds.length >= ROUNDS) {
       log.warn(
         { agent: name, rounds: rounds.length },

@@ -183,11 +183,11 @@ function text(words: string): Part {
   return { block: { type: "text", text: words } };
 }
 
-async function readIfThere(blobs: Blobs, ref: BlobRef): Promise<Uint8Array | undefined> {
+/** Undefined for what was cleaned away: a turn must not fail for it. */
+export async function readIfThere(blobs: Blobs, ref: BlobRef): Promise<Uint8Array | undefined> {
   try {
     return await blobs.read(ref);
   } catch (error) {
-    // A turn must not fail for a file that was cleaned away; the model is told.
     if (hasCode(error, "blob.missing")) return undefined;
     throw error;
   }

@@ -5,7 +5,7 @@ import { z } from "zod";
 import type { AgentDefinition, ModelChoice, Rubric } from "../../core/agent.ts";
 import { asError } from "../../core/errors.ts";
 import { loadModel } from "../models.ts";
-import { isFinal, askAgain, noted } from "./again.ts";
+import { askForBetter, isFinal, noted } from "./again.ts";
 import { askAside } from "./aside.ts";
 import type { AroundModel, Asking, Said, StageParts } from "./stage.ts";
 import { askedLast, perTurn } from "./this-turn.ts";
@@ -70,16 +70,10 @@ export function graded(
       progress.rounds += 1;
       progress.feedback = grade.feedback.slice(0, CHARACTERS).toWellFormed();
       log.debug({ agent: name, round: progress.rounds }, "an answer is sent back by its rubric");
-      try {
-        said = await askAgain(asking, next, said, revise(progress.feedback));
-      } catch (error) {
-        if (asking.signal?.aborted) throw error;
-        log.warn(
-          { agent: name, err: asError(error) },
-          "the model failed when it was asked again; its answer is kept",
-        );
-        return said;
-      }
+      const text = revise(progress.feedback);
+      const better = await askForBetter(asking, next, said, { text, agent: name, log });
+      if (better === undefined) return said;
+      said = better;
     }
     return said;
   };
@@ -127,9 +121,17 @@ function short(text: string): string {
   return text.length <= CHARACTERS ? text : `${text.slice(0, CHARACTERS).toWellFormed()} […]`;
 }
 
-/** @throws Error where no grade is in it. */
+/** @throws Error where no grade is in it, without the grader's words: they speak of what was said. */
 function read({ text }: AIMessage): Grade {
-  const json = /\{[\s\S]*\}/.exec(text)?.[0];
-  if (json === undefined) throw new Error("the grader gave no JSON");
-  return GRADE.parse(JSON.parse(json));
+  const grade = GRADE.safeParse(jsonIn(text));
+  if (!grade.success) throw new Error("the grader gave no grade that can be read");
+  return grade.data;
+}
+
+function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(/\{[\s\S]*\}/.exec(text)?.[0] ?? "") as unknown;
+  } catch {
+    return undefined;
+  }
 }

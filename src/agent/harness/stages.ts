@@ -6,6 +6,7 @@ import { corrected } from "./corrections.ts";
 import { deferredBlocked, withDeferred } from "./deferred.ts";
 import { effectsOnce } from "./effects.ts";
 import { failuresNamed } from "./errors.ts";
+import { givenKept } from "./given.ts";
 import { withFallbacks } from "./fallback.ts";
 import { folderTurns } from "./folder-turns.ts";
 import { withoutForeign } from "./foreign.ts";
@@ -17,6 +18,7 @@ import { withPromptCache } from "./prompt-cache.ts";
 import { withRecalled } from "./recalled.ts";
 import { withRepair } from "./repair.ts";
 import { retried } from "./retry.ts";
+import { withoutThinking } from "./thoughts.ts";
 import { withReadableCalls } from "./unreadable.ts";
 import { viewed } from "./viewed.ts";
 import { accounted } from "./accounting.ts";
@@ -34,6 +36,7 @@ type Named<Stage> = readonly (readonly [name: string, stage: Stage])[];
 export function aroundModel(definition: AgentDefinition, parts: StageParts): Named<AroundModel> {
   return [
     ["corrections", corrected],
+    ["what was given", givenKept],
     ["window", withWindow(definition, parts)],
     // Within the window, so that they are there in the very request that it has shortened.
     ["local context", withLocal(definition, parts)],
@@ -46,6 +49,7 @@ export function aroundModel(definition: AgentDefinition, parts: StageParts): Nam
     ["loops", withoutLoops(definition, parts)],
     ["safety", withSafety(definition, parts)],
     ["readable calls", withReadableCalls],
+    ["no thoughts", withoutThinking],
     ["failures", failuresNamed],
     ["fallbacks", withFallbacks(definition, parts)],
     ["breaker", withBreaker(parts)],
@@ -53,7 +57,7 @@ export function aroundModel(definition: AgentDefinition, parts: StageParts): Nam
     ["no foreign blocks", withoutForeign],
     ["accounting", accounted(definition)],
     ["media", withMedia(definition, parts)],
-    ["tools if taken", withToolsIfTaken(definition.prompt)],
+    ["tools if taken", withToolsIfTaken(definition.prompt, parts)],
     // Behind the tools: a model without any is told the same, but for skills.
     ["known files", withKnown(definition, parts)],
     ["prompt cache", withPromptCache],

@@ -1,22 +1,23 @@
 import { ToolMessage } from "@langchain/core/messages";
 import type { AgentDefinition } from "../../core/agent.ts";
 import type { AroundTool } from "./stage.ts";
-import { askedAt, callsIn } from "./this-turn.ts";
+import { roundsInTurn } from "./this-turn.ts";
 
 /** Hands work to a subagent and waits for it. */
 export const TASK = "task";
 
 /**
  * Of the subagents that one message calls, and one turn, only so many run; the other calls are answered with a sentence.
- * Which ones is read from the thread alone, so that calls that run at once agree on it.
+ * Which ones is read from the thread, so that calls that run at once agree on it.
  */
 export function subagentsLimited({ subagents }: Pick<AgentDefinition, "subagents">): AroundTool {
   if (subagents === undefined) return (calling, next) => next(calling);
   const { atOnce, mostPerTurn } = subagents;
+  const roundsIn = roundsInTurn();
   return async (calling, next) => {
-    const { call, state } = calling;
+    const { call, state, turn } = calling;
     if (call.name !== TASK) return await next(calling);
-    const rounds = callsIn(state.messages.slice(askedAt(state.messages) + 1)).map((calls) =>
+    const rounds = roundsIn({ turn, state, messages: state.messages }).map((calls) =>
       calls.filter(({ name }) => name === TASK),
     );
     const place = rounds.at(-1)?.findIndex(({ id }) => id === call.id) ?? 0;

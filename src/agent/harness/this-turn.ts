@@ -36,6 +36,23 @@ export function callsIn(messages: readonly BaseMessage[]): readonly (readonly Ca
 }
 
 /**
+ * Gives the calls of each message of a turn, in order, also of those that a summary has taken out of its thread meanwhile.
+ */
+export function roundsInTurn(): (
+  asking: Pick<Asking, "turn" | "messages" | "state">,
+) => readonly (readonly Call[])[] {
+  const seen = perTurn(() => new Map<string, readonly Call[]>());
+  return (asking) => {
+    const rounds = seen(asking);
+    for (const message of sinceAsked(asking)) {
+      const [calls] = callsIn([message]);
+      if (calls) rounds.set(message.id ?? `${rounds.size}`, calls);
+    }
+    return [...rounds.values()];
+  };
+}
+
+/**
  * What a stage knows of a turn beside its thread: how often it has sent an answer back, which nothing keeps. It goes with
  * the turn. A subagent's run shares the turn of who called it, so it is told apart by what it was asked.
  */

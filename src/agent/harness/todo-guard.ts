@@ -1,8 +1,7 @@
-import { asError } from "../../core/errors.ts";
 import type { AgentDefinition } from "../../core/agent.ts";
 import type { Todo } from "../state.ts";
 import { todoWords, WRITE_TODOS } from "../tools/todos.ts";
-import { askAgain, isFinal, noted } from "./again.ts";
+import { askForBetter, isFinal, noted } from "./again.ts";
 import type { AroundModel, Asking, StageParts } from "./stage.ts";
 import { callsIn, perTurn, sinceAsked } from "./this-turn.ts";
 
@@ -29,16 +28,9 @@ export function keptToList({ name, todos }: AgentDefinition, { log }: Pick<Stage
         { agent: name, open: open.length },
         "an answer leaves items of the list open; it is sent back",
       );
-      try {
-        said = await askAgain(asking, next, said, unfinished(open));
-      } catch (error) {
-        if (asking.signal?.aborted) throw error;
-        log.warn(
-          { agent: name, err: asError(error) },
-          "the model failed when it was asked again; its answer is kept",
-        );
-        return said;
-      }
+      const better = await askForBetter(asking, next, said, { text: unfinished(open), agent: name, log });
+      if (better === undefined) return said;
+      said = better;
     }
     return said;
   };

@@ -7,6 +7,7 @@ import { asError, hasCode } from "../../core/errors.ts";
 import { inQuotes } from "../../core/words.ts";
 import { isDeferred, nameOfTool } from "../tools/deferring.ts";
 import { shownOf } from "../tools/shelf.ts";
+import { plainText } from "../words.ts";
 import { refusesTools } from "./errors.ts";
 import { withoutMachinePaths } from "./machine-paths.ts";
 import type { AroundModel, AroundTool, Called, Calling, StageParts } from "./stage.ts";
@@ -59,7 +60,7 @@ function inWords(called: Called, call: Calling["call"], folder: string | undefin
   return eachResult(called, (result) => {
     const { id, tool_call_id, name = call.name, status } = result;
     const shown = folder === undefined ? result.text : result.text.replaceAll(folder, "");
-    const content = shown.replaceAll(NO_TEXT, "\u{FFFD}").toWellFormed();
+    const content = plainText(shown);
     return new ToolMessage({
       ...(id === undefined ? {} : { id }),
       content,
@@ -69,10 +70,6 @@ function inWords(called: Called, call: Calling["call"], folder: string | undefin
     });
   });
 }
-
-// Control characters but for tab and the ends of lines: databases and providers refuse some of them.
-// oxlint-disable-next-line no-control-regex -- it is these that are meant
-const NO_TEXT = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F]/g;
 
 /** The same with each message of a tool changed, whether it is all that there is or stands in a Command. */
 export function eachResult(called: Called, change: (result: ToolMessage) => ToolMessage): Called {
@@ -126,7 +123,7 @@ function inTime<T>(
 function sentence(thrown: unknown, call: Calling["call"], folder: string | undefined): string {
   const unfit = ToolInvocationError.isInstance(thrown);
   const { message } = unfit ? thrown.toolError : asError(thrown);
-  const words = withoutMachinePaths(message, folder).replaceAll(NO_TEXT, "\u{FFFD}");
+  const words = plainText(withoutMachinePaths(message, folder));
   const said = unfit
     ? `the arguments do not fit what ${inQuotes(call.name)} takes, so nothing was done: ${words}`
     : words;
@@ -137,7 +134,7 @@ function sentence(thrown: unknown, call: Calling["call"], folder: string | undef
  * Asks with tools as long as the model takes any: many models and servers have none, and an agent without tools is
  * better than none. `prompt` is what is said to the agent then.
  */
-export function withToolsIfTaken(prompt: string): AroundModel {
+export function withToolsIfTaken(prompt: string, { log }: Pick<StageParts, "log">): AroundModel {
   const none = new Set<string>();
   return async (asking, next) => {
     const { tools, choice } = asking;
@@ -151,7 +148,10 @@ export function withToolsIfTaken(prompt: string): AroundModel {
       if (!refusesTools(error)) throw error;
       const said = await next(bare);
       // What was refused where it is not to call any may be that alone.
-      if (!asking.toolless) none.add(key);
+      if (!asking.toolless) {
+        none.add(key);
+        log.warn({ model: key }, "a model refuses tools, and is asked without any from now on");
+      }
       return said;
     }
   };

@@ -135,11 +135,12 @@ export class ToolServer {
       void opened.then(async (late) => await late.close()).catch(() => {});
       if (this.#isClosed()) return;
       this.#state = "down";
-      this.#tools = [];
+      // The same list while it stays away: by that is known that nothing has changed.
+      if (this.#tools.length > 0) this.#tools = [];
       this.#wait();
       const again = Math.round((this.#notBefore - this.#clock.now()) / 1_000);
       this.#log.warn(
-        { server: this.name, why: whyOf(error) },
+        { server: this.name, why: whyOf(error, this.#server.use) },
         `a server of tools failed, again in ${again} s`,
       );
     }
@@ -237,10 +238,12 @@ function isProtocol(error: unknown): boolean {
 }
 
 /** For the log: a message of the library's may hold the address, and that a key. */
-function whyOf(error: unknown): string {
+function whyOf(error: unknown, use: McpServer["use"]): string {
   if (error instanceof ServerError) return error.message;
   const { message } = asError(error);
   if (message.startsWith("Authentication failed")) return "HTTP 401";
   const status = /\b(?:HTTP|status(?: code)?:?)\s*(\d{3})\b/i.exec(message)?.[1];
-  return status === undefined ? "it did not start, or does not speak the protocol" : `HTTP ${status}`;
+  if (status !== undefined) return `HTTP ${status}`;
+  const begun = use === "http" ? "it could not be reached" : "it did not start";
+  return `${begun}, or does not speak the protocol`;
 }

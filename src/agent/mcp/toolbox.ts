@@ -3,6 +3,7 @@ import { ToolMessage } from "@langchain/core/messages";
 import { type ClientTool, tool } from "@langchain/core/tools";
 import type { Log } from "../../core/log.ts";
 import { frameResult } from "../harness/frame.ts";
+import { RESERVED } from "../harness/made-calls.ts";
 import { turnOf } from "../turn-config.ts";
 import type { ListedTool } from "./link.ts";
 import { resultText } from "./results.ts";
@@ -20,6 +21,8 @@ export class Toolbox {
   readonly #parts: { readonly log: Log; readonly files: boolean; readonly taken: readonly string[] };
   #lists: readonly (readonly ListedTool[])[] = [];
   #tools: readonly ClientTool[] = [];
+  /** What was left out is told once, however often servers come and go. */
+  readonly #told = new Set<string>();
 
   /** `taken` are names of tools that the agent has already; `files` is whether it can read those of its chat. */
   constructor(
@@ -59,12 +62,15 @@ export class Toolbox {
     for (const { each } of listed) often.set(each.name, (often.get(each.name) ?? 0) + 1);
     const names = new Set(taken);
     return listed.flatMap(({ server, each }) => {
-      const alone = NAME.test(each.name) && often.get(each.name) === 1;
+      const alone = NAME.test(each.name) && !RESERVED.test(each.name) && often.get(each.name) === 1;
       const name = alone ? each.name : prefixed(server.name, each.name);
       const schema = repairedSchema(each.inputSchema);
       if (schema === undefined || names.has(name)) {
         const why = schema === undefined ? "no provider would take its arguments" : "another has its name";
-        log.warn({ server: server.name, tool: name, why }, "a tool of a server is left out");
+        const told = `${server.name}/${each.name}/${why}`;
+        if (!this.#told.has(told))
+          log.warn({ server: server.name, tool: name, why }, "a tool of a server is left out");
+        this.#told.add(told);
         return [];
       }
       names.add(name);
@@ -75,7 +81,7 @@ export class Toolbox {
 
 function prefixed(server: string, name: string): string {
   const whole = `${server}_${name}`;
-  const safe = whole.replaceAll(/[^a-zA-Z0-9_-]/g, "_");
+  const safe = whole.replaceAll(/[^a-zA-Z0-9_-]/g, "_").replace(RESERVED, "extract_");
   if (safe === whole && safe.length <= NAME_LENGTH) return safe;
   // Two names may become one.
   const mark = createHash("sha256").update(whole).digest("hex").slice(0, 8);

@@ -61,11 +61,14 @@ export function subagentKit(
         prompt: z.string().min(1).describe("All that it needs to know, and what it is to report."),
       }),
       // What it does may change something outside, so after a crash it is not simply done again.
-      metadata: { effects: true },
+      metadata: { effects: true, timeoutSeconds: seconds + MARGIN_SECONDS },
     },
   );
   return { tools: [task], prompt: "" };
 }
+
+/** It ends by its own deadline, with what it knows of that. */
+const MARGIN_SECONDS = 30;
 
 const DESCRIPTION =
   "Hands a piece of work to a subagent and waits for its report. It knows nothing of this conversation: write all that it " +
@@ -74,13 +77,15 @@ const DESCRIPTION =
 
 /** Of a turn what is the chat's; not what is said there, nor what is kept of the turn. */
 function forSubagent(
-  { folder, messageId, language, endsAt = Infinity, onUse, look }: TurnConfig,
+  { folder, messageId, thread, local, behind, language, endsAt = Infinity, onUse, look }: TurnConfig,
   call: string,
   deadline: number,
 ): TurnConfig {
+  const asker = thread === undefined ? behind : { thread, ...(local && { chat: local.chat }) };
   return {
     folder,
     endsAt: Math.min(endsAt, deadline),
+    ...(asker && { behind: asker }),
     ...(messageId === undefined ? {} : { messageId: `${messageId}/${call}` }),
     ...(language === undefined ? {} : { language }),
     ...(onUse === undefined ? {} : { onUse }),

@@ -96,7 +96,7 @@ eachDatabase("tools with effects", (open) => {
     server.reply("I cannot tell whether it was sent.");
     expect(await say("1", "write to Ada")).toBe("I cannot tell whether it was sent.");
     expect(sent).toEqual(["Ada"]);
-    expect(toolWords(server)).toContain("begun before, and the process ended before it was known");
+    expect(toolWords(server)).toContain("begun before, and was cut off before it was known");
   });
 
   it("of several steps are all there for another attempt, also where its thread was kept", async () => {

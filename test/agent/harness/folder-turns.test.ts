@@ -54,6 +54,30 @@ describe("the folder of a chat", () => {
     expect(begun).toEqual(["a", "b", "c", "d", "e"]);
   });
 
+  it("is a turn's before it is another task's, which waits for none that runs", async () => {
+    const { begun, call, end } = setUp();
+    const task = { turn: { folder: "/chats/7", behind: { thread: "7/helper/1" } } } as const;
+    const all = [
+      call("shell", "task 1", task),
+      call("shell", "task 2", task),
+      call("read_file", "turn reads"),
+      call("shell", "turn runs"),
+      call("read_file", "task reads", task),
+    ];
+    await settle();
+    for (const label of ["task 1", "turn reads"]) await end(label);
+    await end("turn runs");
+    await end("task 2");
+    await end("task reads");
+    await Promise.all(all);
+    expect(begun).toEqual(["task 1", "turn reads", "turn runs", "task 2", "task reads"]);
+    const more = [call("read_file", "a", task), call("shell", "b", task), call("read_file", "c")];
+    await settle();
+    expect(begun.slice(5)).toEqual(["a", "c"]);
+    for (const label of ["a", "c", "b"]) await end(label);
+    await Promise.all(more);
+  });
+
   it("is no matter to another chat's, to other tools, or outside of a turn", async () => {
     const { begun, call, end } = setUp();
     const all = [

@@ -27,6 +27,7 @@ describe("the stages of the harness", () => {
     expect(aroundModel(definition(), parts).map(([name]) => name)).toEqual([
       // What the thread is, and what of it is sent.
       "corrections",
+      "what was given",
       "window",
       "local context",
       "recalled",
@@ -39,6 +40,7 @@ describe("the stages of the harness", () => {
       "loops",
       "safety",
       "readable calls",
+      "no thoughts",
       // Whether it answers at all.
       "failures",
       "fallbacks",

@@ -1,4 +1,5 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
+import { convertMessagesToResponsesInput } from "@langchain/openai";
 import { afterEach, describe, expect, it } from "vitest";
 import { inPlainWords } from "../../../src/agent/harness/foreign.ts";
 import { repair } from "../../../src/agent/harness/repair.ts";
@@ -86,4 +87,39 @@ describe("what the tests' servers refuse", () => {
     const model = await loadModel(agent.model, memoryBlobs());
     await expect(model.invoke([...(DAMAGED[kind] ?? [])])).rejects.toMatchObject({ status: 400 });
   });
+});
+
+it("sends repaired calls over OpenAI's Responses, where LangChain keeps what a model wrote", () => {
+  const said = (...made: readonly { readonly id: string; readonly name: string }[]): AIMessage =>
+    new AIMessage({
+      content: [],
+      tool_calls: made.map((each) => ({ ...each, args: {} })),
+      response_metadata: {
+        model_provider: "openai",
+        output: made.map(({ id, name }) => ({ type: "function_call", call_id: id, name, arguments: "{}" })),
+      },
+    });
+  const thread = [
+    human("a"),
+    said(call("x")),
+    result("x"),
+    said(call("x"), call("x:y", "functions.look")),
+    result("x"),
+    human("b"),
+  ];
+  const sent = inPlainWords(repair(thread), { provider: "openai", name: "gpt-5-codex" });
+  const items = convertMessagesToResponsesInput({
+    messages: [...sent],
+    zdrEnabled: false,
+    model: "gpt-5-codex",
+  });
+  const named = items.flatMap((item) => ("call_id" in item ? [[item.type, item.call_id]] : []));
+  expect(named).toEqual([
+    ["function_call", "x"],
+    ["function_call_output", "x"],
+    ["function_call", "x-2"],
+    ["function_call", "x_y"],
+    ["function_call_output", "x-2"],
+    ["function_call_output", "x_y"],
+  ]);
 });

@@ -1,10 +1,15 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { graded } from "../../../src/agent/harness/rubric.ts";
 import type { AgentDefinition, Rubric } from "../../../src/core/agent.ts";
+import { systemClock } from "../../../src/core/clock.ts";
 import type { ModelUse } from "../../../src/core/usage.ts";
+import { type LoggedLine, memoryLog } from "../../support/channel-host.ts";
+import { AGENT } from "../../support/gateway.ts";
 import { instructions, lastTurn } from "../../support/models/asked.ts";
 import type { ModelServer } from "../../support/models/server.ts";
 import { closeServers, served, type Served } from "../model-servers.ts";
-import { turn } from "../set-up.ts";
+import { memoryBlobs, turn } from "../set-up.ts";
+import { staged } from "./stage-set-up.ts";
 
 afterEach(closeServers);
 
@@ -140,6 +145,21 @@ describe("a grader", () => {
       ["helper", "openai:local"],
     ]);
   });
+
+  it.each(["no grade", "{secret of Ada}", '{"verdict": "of Ada"}'])(
+    "that says %j lets the answer through, and nothing of its words is in the log",
+    async (words) => {
+      const { server, ask: through, choice } = await staged();
+      server.reply("A cat.", words);
+      const lines: LoggedLine[] = [];
+      const definition = { ...AGENT, model: choice, rubric };
+      const parts = { blobs: memoryBlobs(), clock: systemClock, log: memoryLog(lines) };
+      expect((await through(graded(definition, parts))).answer.text).toBe("A cat.");
+      expect(lines).toHaveLength(1);
+      expect(String(lines[0]?.fields["err"])).toBe("Error: the grader gave no grade that can be read");
+      await server.close();
+    },
+  );
 
   it("is never heard by the people who see the answer grow", async () => {
     const world = await served("openai", { rubric });

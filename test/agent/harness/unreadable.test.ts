@@ -74,4 +74,18 @@ describe("a call whose arguments nobody can read", () => {
     told.server.reply("here again");
     expect(await ask(told, "2")).toBe("here again");
   });
+
+  it.each(["null", "[1]", '"Tea"', "5", '{"choices":["Tea","Mi', '{"choices":["Tea","Milk"]}{"choices":[]}'])(
+    "is one with %s for arguments too, streamed and whole",
+    async (written) => {
+      const told = await world();
+      const badly: Answer = { toolCalls: [{ name: "offer_choices", args: {}, written }] };
+      told.server.reply(badly, "Tea or coffee?", badly, "Coffee or tea?");
+      expect(await ask(told, "1")).toBe("Tea or coffee?");
+      const whole = await told.runner.run(turn(told.agent, "2", "again"), never);
+      expect(whole).toMatchObject({ markdown: "Coffee or tea?" });
+      expect(whole).not.toHaveProperty("choices");
+      for (const at of [1, 3]) expect(bodies(told)[at]).toContain(UNREADABLE);
+    },
+  );
 });

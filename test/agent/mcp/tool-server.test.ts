@@ -211,6 +211,21 @@ describe("a server of tools that is an address", () => {
     expect(lines.at(-1)?.fields["why"]).toBe("no answer in 7 s");
   });
 
+  it("that nobody listens at is named as that, and without its address", async () => {
+    const http = await startHttpTools();
+    await http.close();
+    const { server, lines } = toolServer({
+      use: "http",
+      name: "web",
+      timeoutSeconds: 20,
+      url: http.url,
+      headers: {},
+    });
+    await server.ready();
+    const why = "it could not be reached, or does not speak the protocol";
+    expect(lines).toEqual([expect.objectContaining({ level: "warn", fields: { server: "web", why } })]);
+  });
+
   it("that was gone and is back answers again", async () => {
     const http = await startHttpTools();
     const { server } = toolServer({

@@ -36,6 +36,8 @@ const names = (tools: readonly ClientTool[]): readonly string[] => tools.map(({ 
 describe("the tools of an agent's servers", () => {
   it("have their own names, and their server's before them where two are the same or a provider refuses it", () => {
     const long = "l".repeat(70);
+    const reserved = told("extract-it", [listed("extract-text"), listed("odd.name")]);
+    for (const name of names(toolbox([reserved.as]).box.tools())) expect(name).toMatch(/^extract_it_/);
     const a = told("alpha", [listed("search"), listed("read_file"), listed("odd.name"), listed(long)]);
     const b = told("beta", [listed("search"), listed("other")]);
     const found = names(toolbox([a.as, b.as], ["read_file"]).box.tools());
@@ -58,6 +60,18 @@ describe("the tools of an agent's servers", () => {
         sentence: "a tool of a server is left out",
       },
     ]);
+  });
+
+  it("are left out with one line, however often other servers come and go", () => {
+    const other = told("beta", [listed("other")]);
+    const bad = listed("bad", { inputSchema: { type: "string" } });
+    const { box, lines } = toolbox([told("alpha", [bad]).as, other.as]);
+    box.tools();
+    other.server.tools = [];
+    box.tools();
+    other.server.tools = [listed("other")];
+    expect(names(box.tools())).toEqual(["other"]);
+    expect(lines).toHaveLength(1);
   });
 
   it("are the same list until a server has others, and those that are not there are named", () => {

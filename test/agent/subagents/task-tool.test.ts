@@ -1,10 +1,11 @@
-import { mkdtemp, readFile, rm } from "node:fs/promises";
+import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import type { AgentDefinition, AgentTurn, Subagents } from "../../../src/core/agent.ts";
+import { type Clock, systemClock } from "../../../src/core/clock.ts";
 import type { ModelUse } from "../../../src/core/usage.ts";
-import type { Json } from "../../support/models/server.ts";
+import type { Json, Reply } from "../../support/models/server.ts";
 import { closeServers, type Served, served, type WireName, WIRES } from "../model-servers.ts";
 import { definition, turn } from "../set-up.ts";
 
@@ -15,10 +16,10 @@ const never = new AbortController().signal;
 /** An agent with subagents that ask the same server; their own fields by name. */
 async function team(
   subagents: Readonly<Record<string, Partial<AgentDefinition>>>,
-  how: Partial<Subagents> & { readonly wire?: WireName; readonly seconds?: number } = {},
+  how: Partial<Subagents> & { readonly wire?: WireName; readonly clock?: Clock } = {},
 ): Promise<Served & { readonly boss: AgentDefinition }> {
-  const { wire = "openai", ...limits } = how;
-  const world = await served(wire, {});
+  const { wire = "openai", clock, ...limits } = how;
+  const world = await served(wire, {}, {}, clock);
   const agents = Object.entries(subagents).map(([name, fields]) =>
     definition({
       name,
@@ -206,9 +207,28 @@ describe("a subagent that comes to nothing", () => {
 
   it("within its time is ended, and the agent is told so", async () => {
     const world = await team({ scout: {} }, { seconds: 0.05 });
-    world.server.reply(handing(["scout", "Look."]), { fault: "silence" }, "It takes too long.");
+    // Its time may be over before it has asked.
+    const said: Reply = ({ body: asked }) =>
+      JSON.stringify(asked).includes("You are scout") ? { fault: "silence" } : "It takes too long.";
+    world.server.reply(handing(["scout", "Look."]), said, said);
     expect(await world.say(world.boss, "1", "hello")).toBe("It takes too long.");
     expect(results(world)).toEqual([expect.stringContaining("scout took longer than 0.05 s and was ended")]);
+  });
+
+  it("may take longer than other tools, where the operator says so", async () => {
+    const timers: number[] = [];
+    const clock: Clock = {
+      ...systemClock,
+      after(ms, call) {
+        timers.push(ms);
+        return systemClock.after(ms, call);
+      },
+    };
+    const world = await team({ scout: {} }, { seconds: 900, clock });
+    world.server.reply(handing(["scout", "Look."]), "Nine ships.", "done");
+    await world.say(world.boss, "1", "hello");
+    expect(timers).toContain(900_000);
+    expect(timers.filter((ms) => ms < 900_000)).toEqual([]);
   });
 
   it("because the turn is stopped ends the turn with it", async () => {
@@ -249,5 +269,50 @@ describe("levels of subagents", () => {
       "list_tasks",
     ]);
     expect(tools.slice(1, 3)).toEqual([["task"], []]);
+  });
+});
+
+describe("a guard of a subagent", () => {
+  it("is told for which conversation it works, on every level, and the subagent itself speaks in none", async () => {
+    const home = await mkdtemp(join(tmpdir(), "perch-task-"));
+    onTestFinished(() => rm(home, { recursive: true, force: true }));
+    const guard = join(home, "guard.mjs");
+    const told = join(home, "told");
+    await writeFile(
+      guard,
+      `import { appendFileSync } from "node:fs";
+      export default ({ tool, agent, chat, thread }) => {
+        appendFileSync(${JSON.stringify(told)}, [tool, agent, chat, thread].join() + "\\n");
+        return true;
+      };`,
+    );
+    const world = await team({
+      scout: {
+        guard,
+        subagents: {
+          agents: [definition({ name: "mate", guard, todos: true, prompt: "You are mate." })],
+          atOnce: 1,
+          mostPerTurn: 1,
+          seconds: 60,
+        },
+      },
+    });
+    const [scout] = world.boss.subagents?.agents ?? [];
+    const [mate] = scout?.subagents?.agents ?? [];
+    Object.assign(mate ?? {}, { model: world.agent.model });
+    world.server.reply(
+      handing(["scout", "Look."]),
+      handing(["mate", "Look."]),
+      { toolCalls: [{ name: "write_todos", args: { todos: [] } }] },
+      "mate's",
+      "scout's",
+      "done",
+    );
+    const local = { kind: "toy", chat: "private", people: [], timeZone: "UTC", now: 0 } as const;
+    await world.runner.run({ ...turn(world.boss, "1", "hello"), local }, never);
+    expect((await readFile(told, "utf8")).trim().split("\n")).toEqual([
+      "task,scout,private,7/helper/1",
+      "write_todos,mate,private,7/helper/1",
+    ]);
   });
 });

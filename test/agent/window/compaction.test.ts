@@ -1,4 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
+import { mkdir, readFile, symlink, writeFile } from "node:fs/promises";
+import { join } from "node:path";
 import { readHistory } from "../../../src/agent/window/history.ts";
 import { closeServers } from "../model-servers.ts";
 import { asksForSummary, summing, talking, type Talking } from "./thread-server.ts";
@@ -83,6 +85,41 @@ describe("a thread in a small window", () => {
     const { summary, messages } = await world.kept();
     expect(summary).toBeUndefined();
     expect(messages.length).toBe(80);
+  });
+
+  it.each([
+    ["refuses", { text: "I'm sorry, I can't help with that.", finish: "content_filter" }],
+    ["calls a tool instead", { text: "Let me look.", toolCalls: [{ name: "look", args: {} }] }],
+  ])("keeps the thread where a model that is to sum it up %s", async (_what, said) => {
+    const world = await talking(SMALL);
+    world.server.reply(...Array<ReturnType<typeof summing>>(90).fill(summing(said, "Still here.")));
+    for (let n = 1; n <= 30; n += 1)
+      expect((await world.tell(n, `Question ${n} ${"word ".repeat(60)}`)).markdown).toBe("Still here.");
+    const { summary, messages } = await world.kept();
+    expect(summary).toBeUndefined();
+    expect(messages).toHaveLength(60);
+    // What was written down for the summaries that came to nothing is not written down again.
+    world.server.reply();
+    world.server.reply(...Array<ReturnType<typeof summing>>(90).fill(summing("They spoke.", "Still here.")));
+    for (let n = 31; n <= 70; n += 1) await world.tell(n, `Question ${n} ${"word ".repeat(60)}`);
+    expect((await world.kept()).summary?.text).toBe("They spoke.");
+    const told = (await readHistory(world.folder, "7/helper/1", "")).map(({ id }) => id);
+    expect(told).toEqual([...new Set(told)]);
+    expect(told).toContain("intent-1");
+  });
+
+  it("asks no model for a summary where its history cannot be written, and follows no link there", async () => {
+    const world = await talking(SMALL);
+    world.server.reply(...Array<ReturnType<typeof summing>>(90).fill(summing("They spoke.", "Still here.")));
+    await mkdir(join(world.folder, "history"));
+    await writeFile(join(world.folder, "another"), "of somebody else");
+    await symlink(join(world.folder, "another"), join(world.folder, "history", "helper-1.md"));
+    for (let n = 1; n <= 30; n += 1)
+      expect((await world.tell(n, `Question ${n} ${"word ".repeat(60)}`)).markdown).toBe("Still here.");
+    expect(world.server.requests.filter(({ body }) => asksForSummary(body))).toEqual([]);
+    expect((await world.kept()).messages).toHaveLength(60);
+    expect(sizes(world).at(-1)).toBeLessThan(WINDOW);
+    expect(await readFile(join(world.folder, "another"), "utf8")).toBe("of somebody else");
   });
 
   it("shows people nothing of what is said in a summary", async () => {

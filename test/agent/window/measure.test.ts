@@ -42,6 +42,13 @@ describe("how full a thread is", () => {
     expect(windowUse(messages, BY)).toEqual({ ...use, messages: messages.length, window: 8_000 });
   });
 
+  it.each([
+    [{ input: 300.4, output: 20.3 }, 320],
+    [{ input: 1e300, output: 1e300 }, 2_000_000_000],
+  ])("is a whole number that a database takes, whatever a server counts: %j", (counted, tokens) => {
+    expect(windowUse([asked, answered(counted)], BY)).toMatchObject({ tokens, estimated: false });
+  });
+
   it("is guessed with the summary that stands for earlier messages", () => {
     const summary = { text: "z".repeat(400), path: "", times: 1 };
     const without = guessedUse([asked], undefined, BY).tokens;

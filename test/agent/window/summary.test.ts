@@ -1,9 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { FakeListChatModel } from "@langchain/core/utils/testing";
 import { afterEach, describe, expect, it } from "vitest";
 import type { Entry } from "../../../src/agent/window/entries.ts";
-import { summaryMessage, summaryRequest } from "../../../src/agent/window/summary.ts";
+import { humanMessage } from "../../../src/agent/messages.ts";
+import { summarise, summaryMessage, summaryRequest } from "../../../src/agent/window/summary.ts";
 import { entryOf } from "../../../src/agent/window/entries.ts";
 import { closeServers } from "../model-servers.ts";
 import { asksForSummary, summing, talking } from "./thread-server.ts";
@@ -63,6 +65,11 @@ describe("what a model is given to sum up", () => {
       "look\n[image]",
     ],
     [
+      "a data URL that follows other letters",
+      new HumanMessage(`url:data:image/png;base64,${"QUJD".repeat(500)}==`),
+      "url:[bytes]",
+    ],
+    [
       "an argument of a call",
       new AIMessage({
         content: "",
@@ -73,6 +80,19 @@ describe("what a model is given to sum up", () => {
   ])("has no bytes of %s", (_what, message, text) => {
     expect(entryOf(message).text).toBe(text);
   });
+});
+
+it("names what was shown in whole signs, however long its caption is", async () => {
+  const caption = `${"x".repeat(199)}🦊 in the snow`;
+  const photo = { type: "image", mimeType: "image/jpeg", blob: "sha256:aa", bytes: 9, caption } as const;
+  const said = await summarise([humanMessage("1", { content: [photo], sentAt: "" }, false)], undefined, {
+    model: new FakeListChatModel({ responses: [] }),
+    window: 8_000,
+    signal: undefined,
+    counting: { agent: { name: "a" }, choice: { provider: "demo", name: "" }, onUse: undefined },
+  });
+  expect(said).toContain("x".repeat(199));
+  expect(said.isWellFormed()).toBe(true);
 });
 
 it("begins a request as a record that is framed, with the file where an agent can open it", () => {
