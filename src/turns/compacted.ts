@@ -11,7 +11,8 @@ export function compactedWords(compacted: Compacted, language: Language): string
       after: tokenWords(after, language),
     });
   }
-  const { now } = compacted;
+  const { now, waits } = compacted;
+  if (waits) return say("compact.waits", language);
   if (now.window === 0) return say("compact.own_graph", language);
   return say("compact.not_yet", language, {
     now: tokenWords(now, language),

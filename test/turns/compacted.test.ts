@@ -1,13 +1,11 @@
 import { rm } from "node:fs/promises";
 import { afterEach, describe, expect, it } from "vitest";
-import { createAgentRunner } from "../../src/agent/runner.ts";
-import { ThreadSaver } from "../../src/agent/threads.ts";
 import type { AgentDefinition, AgentDesk } from "../../src/core/agent.ts";
 import { systemClock } from "../../src/core/clock.ts";
 import { say } from "../../src/core/sentences.ts";
 import { compactedWords } from "../../src/turns/compacted.ts";
-import { threadStore } from "../../src/store/threads.ts";
-import { memoryLog } from "../support/channel-host.ts";
+import { realAgents } from "../support/agents.ts";
+import { manualClock } from "../support/clock.ts";
 import { AGENT, testGateway, type TestGateway } from "../support/gateway.ts";
 import { startOpenAi } from "../support/models/openai.ts";
 import type { ModelServer, Reply } from "../support/models/server.ts";
@@ -55,13 +53,7 @@ async function setUp(
     agents: [agent],
     ...(options.folder === undefined ? {} : { folder: options.folder }),
     runner: (database, blobs) => {
-      const runner = createAgentRunner({
-        blobs,
-        clock: systemClock,
-        log: memoryLog([]),
-        saver: async ({ limits }) =>
-          new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: limits.mediaTurns }),
-      });
+      const runner = realAgents()(database, blobs);
       return options.around?.(runner) ?? runner;
     },
   });
@@ -208,6 +200,20 @@ describe("/context", () => {
     expect(await world.ask("/context")).toBe("Nothing has been answered in this thread yet.");
   });
 
+  it("says of a graph of the operator's that it knows nothing of its thread", async () => {
+    const clock = manualClock();
+    const world = await testGateway({ clock, agents: [{ ...AGENT, graph: "/nowhere/graph.js" }] });
+    ends.push(() => world.close());
+    const ask = async (text: string): Promise<string | undefined> => {
+      await world.platform.say("c1", text);
+      await clock.advance(5_000);
+      return world.platform.textsIn("c1").at(-1);
+    };
+    expect(await ask("/context")).toBe(say("context.none"));
+    await ask("hello");
+    expect(await ask("/context")).toBe(say("context.own_graph"));
+  });
+
   it("names a guess as one after a summary", async () => {
     const world = await setUp();
     ends.push(() => world.close());
@@ -244,4 +250,9 @@ describe("what a turn has used", () => {
       expect(row.cost_micros).toBe(row.input_tokens * 2 + 20);
     }
   });
+});
+
+it("says that an answer is waited for first, where one is", () => {
+  const now = { messages: 34, tokens: 900, estimated: false, window: 2_000 };
+  expect(compactedWords({ done: false, now, waits: true }, "en")).toBe(say("compact.waits", "en"));
 });

@@ -41,8 +41,9 @@ function plain(message: BaseMessage): string {
 
 const MEDIA = /^(image|image_url|input_image|audio|input_audio|video|file|input_file|document|media)$/;
 
-// Ids, keys, hashes and signatures are shorter; prose has blanks.
-const BYTES = /(?:data:[\w.+/;=-]{0,100};base64,)?[A-Za-z0-9+/_-]{1000,}={0,2}/g;
+// Ids, keys, hashes and signatures are shorter; prose has blanks. Looked for where such signs begin alone: to look at each of
+// them takes seconds where a long text has many runs that are almost long enough.
+const BYTES = /(?<![A-Za-z0-9+/_-])(?:data:[\w.+/;=-]{0,100};base64,)?[A-Za-z0-9+/_-]{1000,}={0,2}/g;
 
 /** The text without what can only be the bytes of something. */
 export function withoutBytes(text: string): string {

@@ -2,8 +2,8 @@ import { open, rename, stat } from "node:fs/promises";
 import { extname, join } from "node:path";
 import type { Blobs } from "../../core/agent.ts";
 import type { BlobRef, ContentBlock, MediaBlock } from "../../core/blocks.ts";
-import { hasCode } from "../../core/errors.ts";
 import { oneLine } from "../../core/words.ts";
+import { readIfThere } from "../harness/medium.ts";
 import { nameOf } from "../words.ts";
 import { withoutBytes } from "./entries.ts";
 
@@ -81,13 +81,4 @@ function extensionOf(filename: string | undefined, mimeType: string): string {
 async function isThere(path: string): Promise<boolean> {
   const found = await stat(path).catch(() => undefined);
   return found?.isFile() === true;
-}
-
-async function readIfThere(blobs: Blobs, ref: BlobRef): Promise<Uint8Array | undefined> {
-  try {
-    return await blobs.read(ref);
-  } catch (error) {
-    if (hasCode(error, "blob.missing")) return undefined;
-    throw error;
-  }
 }

@@ -19,14 +19,16 @@ export type Leaving = {
 export type SummedUp = { readonly summary: Summary; readonly gone: readonly RemoveMessage[] };
 
 /**
- * Writes a summary of what leaves a thread, then the history file: only then may the messages go. A run that ends between can be
- * run again. @throws what the model or the disk throws.
+ * Writes what leaves a thread to its history file, then a summary of it: only then may the messages go. A run that ends between
+ * can be run again, as what stands in the file is not written again. The file comes first: a summary for which there is no
+ * room on the disk would be paid for with each turn. @throws what the model or the disk throws.
  */
 export async function sumUp(leaving: Leaving, by: Summarising): Promise<SummedUp> {
   const { dropped, upTo, earlier, history } = leaving;
+  const path = history === undefined ? "" : await appendHistory(history, upTo);
+  by.signal?.throwIfAborted();
   const text = await summarise(dropped, earlier?.text, by);
   by.signal?.throwIfAborted();
-  const path = history === undefined ? "" : await appendHistory(history, upTo);
   return {
     summary: { text, path, times: (earlier?.times ?? 0) + 1 },
     gone: dropped.flatMap(({ id }) => (id === undefined ? [] : [new RemoveMessage({ id })])),

@@ -5,6 +5,7 @@ import type { Summary } from "../state.ts";
 import { askAside } from "../harness/aside.ts";
 import { isOverflow } from "../harness/errors.ts";
 import type { StageParts } from "../harness/stage.ts";
+import { stopOf } from "../harness/stops.ts";
 import type { Counting } from "../harness/use.ts";
 import { noteMessage, perchContent } from "../messages.ts";
 import { mediaWords } from "../words.ts";
@@ -30,7 +31,7 @@ export type Summarising = {
 
 /**
  * What stands for messages that leave a thread, with what stood for earlier ones folded in: written by the agent's own model, as
- * words for people are not. Media are in it as words. @throws what the model throws, and Error where it says nothing.
+ * words for people are not. Media are in it as words. @throws what the model throws, and Error where it gives none.
  */
 export async function summarise(
   messages: readonly BaseMessage[],
@@ -45,7 +46,9 @@ export async function summarise(
   const ask = async (room: number): Promise<string> => {
     const asked = summaryRequest(entries, earlier, { room, words: wordsFor(by.window) });
     const said = await askAside(by.model, asked, by.signal, by.counting, by.again);
-    return withoutBytes(said.text).trim();
+    // What a model says where it refuses, or before it calls a tool that it was not given, tells nothing of what was said.
+    const tells = stopOf(said) !== "refused" && (said.tool_calls ?? []).length === 0;
+    return tells ? withoutBytes(said.text).trim() : "";
   };
   const texts = entries.map(({ text }) => text).join("");
   const perByte = texts.length / Math.max(1, Buffer.byteLength(texts));
@@ -57,7 +60,7 @@ export async function summarise(
     if (!isOverflow(error)) throw error;
     text = await ask(Math.floor(room / 3));
   }
-  if (text === "") throw new Error("the model had nothing to say when it was asked for a summary");
+  if (text === "") throw new Error("the model gave no summary when it was asked for one");
   const most = wordsFor(by.window) * MOST_CHARACTERS_PER_WORD;
   return [text.slice(0, most).toWellFormed(), ...shown].join("\n\n");
 }
@@ -136,7 +139,7 @@ function mediaLine(messages: readonly BaseMessage[]): readonly string[] {
       block.type === "text"
         ? []
         : [
-            `${mediaWords(block, { paths: false })}${block.caption ? ` (${block.caption.slice(0, 200)})` : ""}`,
+            `${mediaWords(block, { paths: false })}${block.caption ? ` (${block.caption.slice(0, 200).toWellFormed()})` : ""}`,
           ],
     ),
   );

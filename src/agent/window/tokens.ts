@@ -1,6 +1,7 @@
 import { AIMessage, HumanMessage, type BaseMessage, type UsageMetadata } from "@langchain/core/messages";
 import type { ModelChoice } from "../../core/agent.ts";
 import type { MediaBlock } from "../../core/blocks.ts";
+import { counted } from "../harness/use.ts";
 import { isCorrection, perchContent } from "../messages.ts";
 
 /** Of UTF-8: four letters of English, two of Russian, one and a third of Chinese. */
@@ -112,7 +113,7 @@ function countedIn(message: BaseMessage): { readonly input: number; readonly out
   const usage = AIMessage.isInstance(message)
     ? (message.usage_metadata as UsageMetadata | undefined) // its own type allows none
     : undefined;
-  return { input: count(usage?.input_tokens), output: count(usage?.output_tokens) };
+  return { input: counted(usage?.input_tokens), output: counted(usage?.output_tokens) };
 }
 
 // A server that counts wrong must not make a thread forget everything, or nothing.
@@ -127,8 +128,4 @@ export function calibration(last: Measured | undefined): number {
 
 export function modelKey({ provider, name }: ModelChoice): string {
   return `${provider}:${name}`;
-}
-
-function count(tokens: number | undefined): number {
-  return typeof tokens === "number" && Number.isFinite(tokens) && tokens > 0 ? tokens : 0;
 }
