@@ -1,14 +1,18 @@
 import type { Selectable, Transaction } from "kysely";
 import type { BackgroundTask } from "../core/background.ts";
 import type { PieceBody } from "../core/channel.ts";
+import type { EffectLog } from "../core/effects.ts";
+import { GatewayError } from "../core/errors.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { BackgroundTaskRow } from "./agent-tables.ts";
-import { type TaskOrigin, toTask } from "./background.ts";
+import { effectsOfTask, type TaskOrigin, toTask } from "./background.ts";
 import { addressOf } from "./chats.ts";
 import type { Database } from "./database.ts";
+import { type EffectsBy, effectsOf, forgetEffects } from "./effects.ts";
 import { isOpenTask } from "./open-rows.ts";
 import { insertPieces } from "./pieces.ts";
 import type { Queries, Tables } from "./tables.ts";
+import { countSpent, type Spent } from "./thread-facts.ts";
 
 /** A task that has ended the process this many times is given up. */
 export const CRASHES_BEFORE_ERROR = 3;
@@ -62,7 +66,9 @@ export async function claimTask(
       .where("id", "=", row)
       .returningAll()
       .executeTakeFirstOrThrow();
-    return crashed ? await toTell(trx, now, by.now) : { kind: "run", open: toOpen(now) };
+    if (!crashed) return { kind: "run", open: toOpen(now) };
+    await forgetEffects(trx, effectsOfTask(now));
+    return await toTell(trx, now, by.now);
   });
 }
 
@@ -93,6 +99,55 @@ async function toTell(trx: Queries, row: Row, now: number): Promise<TaskClaim> {
     : { kind: "tell", open: toOpen(row) };
 }
 
+/** Whether a run is still the newest of its task: between the claim and the work it may have been changed, or forgotten. */
+export async function isNewest(database: Database, open: OpenTask): Promise<boolean> {
+  return (await newest(database.db, open).executeTakeFirst()) !== undefined;
+}
+
+/**
+ * What the runs of a task do outside. One of them does not do again what another has done: they are forgotten when the
+ * task ends.
+ */
+export function taskEffects(database: Database, open: OpenTask, by: EffectsBy): EffectLog {
+  const { chat, row, thread, epoch } = open;
+  const assertOurs = async (trx: Queries): Promise<void> => {
+    const runs = await newest(trx, open)
+      .$if(database.dialect === "postgres", (query) => query.forUpdate())
+      .executeTakeFirst();
+    if (!runs)
+      throw new GatewayError("store.hold_lost", `task ${row} was changed meanwhile; nothing was written`);
+  };
+  const of = { ...effectsOfTask({ id: row, thread }), chat, again: epoch > 1, assertOurs };
+  return effectsOf(database, of, by);
+}
+
+function newest(trx: Queries, { row, epoch }: OpenTask) {
+  return trx
+    .selectFrom("background_task")
+    .select("id")
+    .where("id", "=", row)
+    .where("epoch", "=", epoch)
+    .where("status", "=", "running");
+}
+
+/** What a run took counts to the thread that has begun the task, whatever came of it. */
+export async function countRun(
+  database: Database,
+  { row }: OpenTask,
+  spent: Spent,
+  now: number,
+): Promise<void> {
+  await database.light(async (trx) => {
+    const found = await trx
+      .selectFrom("background_task")
+      .select(["chat_id", "agent", "thread"])
+      .where("id", "=", row)
+      .executeTakeFirst();
+    // Of a chat that was forgotten nothing is known any more.
+    if (found) await countSpent(trx, { ...found, chat: found.chat_id }, spent, now);
+  });
+}
+
 /** What a run came to. False where it is not the newest any more, or its chat is gone: then nothing is written. */
 export async function endTask(
   database: Database,
@@ -100,7 +155,7 @@ export async function endTask(
   end: { readonly status: "success" | "error"; readonly result: string; readonly error: string },
   now: number,
 ): Promise<boolean> {
-  return await leaveRunning(database, open, () => ({ ...end, ended_at: now }));
+  return await leaveRunning(database, open, () => ({ ...end, ended_at: now }), true);
 }
 
 /** A run that failed is begun again at `at` (epoch ms). */
@@ -125,11 +180,13 @@ async function leaveRunning(
   database: Database,
   { row, epoch }: OpenTask,
   become: (row: Row) => Partial<Omit<Row, "id">>,
+  over = false,
 ): Promise<boolean> {
   return await database.db.transaction().execute(async (trx) => {
     const found = await openRow(trx, database, row);
     if (found?.epoch !== epoch || found.status !== "running") return false;
     await trx.updateTable("background_task").set(become(found)).where("id", "=", row).execute();
+    if (over) await forgetEffects(trx, effectsOfTask(found));
     return true;
   });
 }

@@ -4,6 +4,7 @@ import type { ChatAddress, ChatId, ThreadId } from "../core/identity.ts";
 import type { Language } from "../core/sentences.ts";
 import type { BackgroundTaskRow } from "./agent-tables.ts";
 import type { Database } from "./database.ts";
+import { forgetEffects } from "./effects.ts";
 import { keepStill } from "./holds.ts";
 import type { Queries } from "./tables.ts";
 
@@ -121,8 +122,17 @@ export async function changeTask(
       .where("status", "in", ["pending", "running"])
       .returningAll()
       .executeTakeFirst();
+    if (row && "cancelledAt" in change) await forgetEffects(trx, effectsOfTask(row));
     return row && { row: row.id, task: toTask(row) };
   });
+}
+
+/** By what the effects of all runs of a task are kept. */
+export function effectsOfTask({ id, thread }: Pick<Row, "id" | "thread">): {
+  readonly thread: ThreadId;
+  readonly message: string;
+} {
+  return { thread, message: `task-${id}` };
 }
 
 /** Forgets what ended before `before` (epoch ms); of the newest of a chat its number stays, so that no other has it. */

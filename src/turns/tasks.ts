@@ -2,22 +2,27 @@ import type { AgentDefinition, AgentDesk, Look } from "../core/agent.ts";
 import type { TaskDesk } from "../core/background.ts";
 import type { Channel, PieceBody } from "../core/channel.ts";
 import { type Clock, deadline } from "../core/clock.ts";
-import { asError, type ErrorCode, GatewayError } from "../core/errors.ts";
+import { asError, type ErrorCode, GatewayError, hasCode } from "../core/errors.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
 import { say, type SentenceKey } from "../core/sentences.ts";
+import type { ModelUse } from "../core/usage.ts";
 import {
   claimTask,
+  countRun,
   CRASHES_BEFORE_ERROR,
   endTask,
   giveTaskBack,
+  isNewest,
   type OpenTask,
   retryTask,
+  taskEffects,
   tellTask,
 } from "../store/background-runs.ts";
 import { changeTask, findTask, insertTask, type TaskOrigin, tasksOf } from "../store/background.ts";
 import type { Database } from "../store/database.ts";
 import { insist } from "../store/insist.ts";
+import { NOTHING_SPENT, type Spent, spentWith } from "../store/thread-facts.ts";
 import type { Pieces } from "./parts.ts";
 
 export type TaskParts = {
@@ -127,7 +132,7 @@ export class Tasks {
   }
 
   async #work(open: OpenTask): Promise<number | undefined> {
-    const { runner, clock, log, folder, look, closing } = this.#parts;
+    const { database, runner, clock, log, folder, look, closing } = this.#parts;
     const { row, chat, task } = open;
     const agent = this.#whoDoes(open);
     if (!agent) return await this.#failed(open, new Gone());
@@ -137,22 +142,49 @@ export class Tasks {
     const late = deadline(clock, turnSeconds * 1_000, reason);
     late.signal.addEventListener("abort", () => controller.abort(reason), { once: true });
     this.#running.set(row, { chat, controller });
+    let spent = NOTHING_SPENT;
     try {
       if (closing.aborted) controller.abort(closing.reason);
-      const id = `task-${row}-${open.epoch}`;
-      const asked = { agent, prompt: promptOf(open), id, folder: folder(chat), look: look(chat, agent) };
+      // What was changed since the claim has found nothing here to end.
+      if (!(await isNewest(database, open))) return clock.now();
+      const asked = {
+        agent,
+        prompt: promptOf(open),
+        id: `task-${row}-${open.epoch}`,
+        folder: folder(chat),
+        look: look(chat, agent),
+        behind: { thread: open.thread },
+        effects: taskEffects(database, open, { clock, log, closing }),
+        onUse: (use: ModelUse) => void (spent = spentWith(spent, use)),
+      };
       const result = await runner.work(asked, controller.signal);
       return await this.#ended(open, { status: "success", result, error: "" });
     } catch (thrown) {
       // It is given back, or was changed, which is committed: whatever it came to is not wanted.
-      if (closing.aborted) return void (await giveTaskBack(this.#parts.database, open));
+      if (closing.aborted) return void (await giveTaskBack(database, open));
       const error = controller.signal.aborted ? asError(controller.signal.reason) : asError(thrown);
-      if (error instanceof GatewayError && error.code === "turn.stopped") return clock.now();
+      if (hasCode(error, "turn.stopped") || hasCode(error, "store.hold_lost")) return clock.now();
       log.error({ chat, task: task.id, attempt: task.attempts, err: error }, "a background task failed");
       return await this.#failed(open, error);
     } finally {
       late.clear();
       this.#running.delete(row);
+      await this.#count(open, spent);
+    }
+  }
+
+  async #count(open: OpenTask, spent: Spent): Promise<void> {
+    const { database, clock, log } = this.#parts;
+    const { chat, task } = open;
+    if (spent === NOTHING_SPENT) return;
+    log.info(
+      { chat, task: task.id, agent: task.agent, attempt: task.attempts, ...spent },
+      "a background task was at work",
+    );
+    try {
+      await countRun(database, open, spent, clock.now());
+    } catch (err) {
+      log.warn({ chat, task: task.id, err }, "what a background task took could not be counted");
     }
   }
 

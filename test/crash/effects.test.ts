@@ -20,8 +20,14 @@ type Point =
 const ONE_LINE = "echo done >> /chat/workspace/log; cat /chat/workspace/log | wc -l";
 const TWO_LINES = "echo done >> /chat/workspace/log; sleep 20; echo late >> /chat/workspace/log";
 
-/** Ends Perch once, at this point of a turn that runs a command, and starts it again; gives what has become of it. */
-async function crash(point: Point): Promise<{
+/**
+ * Ends Perch once, at this point of a turn that runs a command, or of a task in the background that does, and starts it
+ * again; gives what has become of it.
+ */
+async function crash(
+  point: Point,
+  by: "turn" | "task" = "turn",
+): Promise<{
   readonly lines: readonly string[];
   readonly answers: readonly string[];
   readonly commands: number;
@@ -32,7 +38,13 @@ async function crash(point: Point): Promise<{
   const telegram = await startTelegram();
   const model = await startOpenAi({
     otherwise: (request: ModelRequest) => {
-      const last = (request.body["messages"] as readonly Json[]).at(-1);
+      const messages = request.body["messages"] as readonly Json[]; // the protocol's own shape
+      const last = messages.at(-1);
+      if (by === "task" && !JSON.stringify(messages[0]).includes("You are scout")) {
+        if (last?.["role"] === "tool") return "It is begun.";
+        if (!JSON.stringify(last?.["content"]).includes("go")) return "Still here.";
+        return { toolCalls: [{ name: "start_task", args: { subagent: "scout", prompt: "go" } }] };
+      }
       if (last?.["role"] === "tool") {
         told = String(last["content"]);
         return "It is done, as far as I know.";
@@ -49,7 +61,8 @@ async function crash(point: Point): Promise<{
       "agents: { folder: ../agents }",
       "http: { port: 0 }",
     ].join("\n"),
-    "agents/helper.md": `---\nmodel: openai:test\nbaseUrl: ${model.url}\napiKey: \${KEY}\nshell: true\n---\nBe brief.\n`,
+    "agents/helper.md": `---\nmodel: openai:test\nbaseUrl: ${model.url}\napiKey: \${KEY}\nshell: true\nsubagents: [scout]\nbackground: true\n---\nBe brief.\n`,
+    "agents/scout.md": `---\nmodel: openai:test\nbaseUrl: ${model.url}\napiKey: \${KEY}\nshell: true\n---\nYou are scout.\n`,
   });
   const armed = join(folder.path, "armed");
   writeFileSync(armed, "");
@@ -67,9 +80,10 @@ async function crash(point: Point): Promise<{
     const found = chats.find((path) => path.endsWith(join("workspace", "log")));
     return found === undefined ? undefined : join(folder.path, found);
   };
-  const answered = (count: number): Promise<void> =>
+  const texts = (): readonly string[] => telegram.sentTo(ADA).map(({ text }) => text ?? "");
+  const seen = (holds: (shown: readonly string[]) => boolean): Promise<void> =>
     new Promise((resolve) => {
-      const look = (): void => (telegram.sentTo(ADA).length >= count ? resolve() : undefined);
+      const look = (): void => (holds(texts()) ? resolve() : undefined);
       telegram.on("afterCommit", look);
       look();
     });
@@ -87,15 +101,15 @@ async function crash(point: Point): Promise<{
     rmSync(armed);
     perch = start();
     await Promise.race([
-      answered(1),
+      seen((shown) => (by === "turn" ? shown.length > 0 : shown.some((text) => text.includes("t1 (scout)")))),
       perch.ended.then((end) => Promise.reject(new Error(`perch ended with ${end}:\n${perch.output()}`))),
     ]);
     ada.sendText("are you there?");
-    await answered(2);
+    await seen((shown) => shown.includes("Still here."));
     const file = log();
     const lines =
       file !== undefined && existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : [];
-    return { lines, answers: telegram.sentTo(ADA).map(({ text }) => text ?? ""), commands, told };
+    return { lines, answers: texts(), commands, told };
   } finally {
     perch.child.kill("SIGTERM");
     await perch.ended;
@@ -106,7 +120,7 @@ async function crash(point: Point): Promise<{
 }
 
 const ANSWERS = ["It is done, as far as I know.", "Still here."];
-const UNKNOWN = "begun before, and the process ended before it was known whether it took effect";
+const UNKNOWN = "begun before, and was cut off before it was known whether it took effect";
 
 describe("kill -9 in a turn whose tool has an effect", () => {
   it.each([
@@ -148,3 +162,11 @@ describe("kill -9 in a turn whose tool has an effect", () => {
     expect(seen.told).toContain(told);
   });
 });
+
+it("kill -9 in a background task whose tool has an effect: it is not made again, and the subagent is told", async () => {
+  const seen = await crash({ during: true }, "task");
+  expect(seen.lines).toEqual(["done"]);
+  expect(seen.commands).toBe(1);
+  expect(seen.told).toContain(UNKNOWN);
+  expect(seen.answers.filter((text) => text.includes("t1 (scout) is done"))).toHaveLength(1);
+}, 90_000);

@@ -4,6 +4,7 @@ import {
   claimTask,
   endTask,
   giveTaskBack,
+  isNewest,
   type OpenTask,
   openTasks,
   retryTask,
@@ -148,6 +149,21 @@ eachDatabase("background tasks", (open) => {
     expect(await retryTask(database, first, NOW)).toBe(false);
     expect(await giveTaskBack(database, first)).toBe(false);
     expect((await findTask(database, chat, "t1"))?.status).toBe("running");
+  });
+
+  it("whose run was claimed and then cancelled, added to or forgotten are not the newest run any more", async () => {
+    const { database, chat, begin, run } = await setUp();
+    const change = [
+      async () => void (await changeTask(database, chat, "t1", { cancelledAt: NOW })),
+      async () => void (await changeTask(database, chat, "t2", { addition: "x" })),
+      async () => void (await database.db.deleteFrom("background_task").execute()),
+    ];
+    for (const changed of change) {
+      const claimed = await run(await begin());
+      expect(await isNewest(database, claimed)).toBe(true);
+      await changed();
+      expect(await isNewest(database, claimed)).toBe(false);
+    }
   });
 
   it("that have ended never go back", async () => {

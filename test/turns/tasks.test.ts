@@ -2,11 +2,18 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import type { AgentDefinition, AgentTask, AgentTurn } from "../../src/core/agent.ts";
+import type { Channel } from "../../src/core/channel.ts";
 import { GatewayError } from "../../src/core/errors.ts";
+import { changeTask, findTask } from "../../src/store/background.ts";
+import { chatOf } from "../../src/store/chats.ts";
+import { Tasks } from "../../src/turns/tasks.ts";
+import { memoryLog } from "../support/channel-host.ts";
 import { manualClock } from "../support/clock.ts";
+import { onSqlite } from "../support/database.ts";
 import { AGENT, testGateway, type TestGateway, type TestGatewayOptions, textOf } from "../support/gateway.ts";
 
 const opened: TestGateway[] = [];
+const onDisk = onSqlite();
 afterEach(async () => {
   for (const gateway of opened.splice(0)) await gateway.close();
 });
@@ -263,6 +270,104 @@ describe("a background task", () => {
     expect(runs[0]?.task.folder).not.toBe(runs[1]?.task.folder);
   });
 
+  it("knows what its earlier runs have done outside, until it ends", async () => {
+    const { ask, runs, clock, database } = await setUp();
+    await ask("c1", "start x");
+    expect(await runs[0]?.task.effects?.earlier()).toEqual([]);
+    await runs[0]?.task.effects?.begin("one", "step");
+    await runs[0]?.task.effects?.done("one", "was sent");
+    await runs[0]?.task.effects?.begin("two", "step");
+    runs[0]?.fail(new GatewayError("model.failed", "no"));
+    await clock.advance(30_000);
+    expect(await runs[1]?.task.effects?.earlier()).toEqual([
+      { call: "one", step: "step", result: "was sent" },
+      { call: "two", step: "step" },
+    ]);
+    runs[1]?.end("nine");
+    await clock.advance(0);
+    expect(await database.db.selectFrom("effect").selectAll().execute()).toEqual([]);
+  });
+
+  it("that was added to, or cancelled, begins nothing outside any more in its earlier run", async () => {
+    const { ask, runs, clock, database } = await setUp();
+    await ask("c1", "start x");
+    await runs[0]?.task.effects?.begin("one", "step");
+    await ask("c1", "update t1 more");
+    await clock.advance(0);
+    await expect(runs[0]?.task.effects?.begin("two", "step")).rejects.toMatchObject({
+      code: "store.hold_lost",
+    });
+    expect(await runs[1]?.task.effects?.earlier()).toEqual([{ call: "one", step: "step" }]);
+    await ask("c1", "cancel t1");
+    await expect(runs[1]?.task.effects?.begin("two", "step")).rejects.toMatchObject({
+      code: "store.hold_lost",
+    });
+    expect(await database.db.selectFrom("effect").selectAll().execute()).toEqual([]);
+  });
+
+  it("counts what its runs take to the thread that has begun it, also where they fail, and logs it", async () => {
+    const { ask, runs, clock, database, logged } = await setUp();
+    await ask("c1", "start x");
+    const use = {
+      agent: "scout",
+      model: "openai:x",
+      inputTokens: 10,
+      cachedTokens: 4,
+      outputTokens: 2,
+      costMicros: 7,
+    };
+    runs[0]?.task.onUse?.(use);
+    runs[0]?.task.onUse?.(use);
+    runs[0]?.fail(new GatewayError("model.failed", "no"));
+    await clock.advance(30_000);
+    runs[1]?.task.onUse?.(use);
+    runs[1]?.end("nine");
+    await clock.advance(0);
+    const counted = await database.db.selectFrom("thread_fact").selectAll().execute();
+    expect(counted).toMatchObject([
+      { agent: "helper", last_input: 0, all_input: 30, all_output: 6, all_cost: 21 },
+    ]);
+    const lines = logged.filter(({ sentence }) => sentence === "a background task was at work");
+    expect(lines.map(({ fields }) => fields)).toEqual([
+      {
+        chat: 1,
+        task: "t1",
+        agent: "scout",
+        attempt: 1,
+        inputTokens: 20,
+        cachedTokens: 8,
+        outputTokens: 4,
+        costMicros: 14,
+      },
+      {
+        chat: 1,
+        task: "t1",
+        agent: "scout",
+        attempt: 2,
+        inputTokens: 10,
+        cachedTokens: 4,
+        outputTokens: 2,
+        costMicros: 7,
+      },
+    ]);
+  });
+
+  it("counts nothing to a chat that was forgotten meanwhile", async () => {
+    const { ask, runs, clock, database } = await setUp();
+    await ask("c1", "start x");
+    runs[0]?.task.onUse?.({
+      agent: "scout",
+      model: "x",
+      inputTokens: 1,
+      cachedTokens: 0,
+      outputTokens: 1,
+      costMicros: 0,
+    });
+    await ask("c1", "/forget all");
+    await clock.advance(0);
+    expect(await database.db.selectFrom("thread_fact").selectAll().execute()).toEqual([]);
+  });
+
   it("is ended without a word by /forget all, and nothing of it comes to another task", async () => {
     const { ask, runs, clock, platform, database } = await setUp();
     await ask("c1", "start secret");
@@ -284,6 +389,39 @@ describe("a background task", () => {
     await clock.advance(0);
     expect(runs).toHaveLength(9);
   });
+});
+
+it("a background task that is cancelled when it was claimed and does not run yet is not run", async () => {
+  const database = await onDisk();
+  const clock = manualClock();
+  const chat = await chatOf(database.db, "toy", { chat: "c1", kind: "private" });
+  let cancelled: Promise<unknown> | undefined;
+  let runs = 0;
+  const tasks = new Tasks({
+    database,
+    runner: { work: async () => `run ${(runs += 1)}` },
+    clock,
+    log: memoryLog([]),
+    channel: () => ({}) as Channel, // it is only to be there
+    // Asked between the two.
+    agent: () => {
+      cancelled ??= changeTask(database, chat, "t1", { cancelledAt: clock.now() });
+      return BOSS;
+    },
+    pieces: { answer: async () => ({ bodies: [] }), words: () => [] },
+    folder: () => "/nowhere",
+    look: () => async () => [],
+    wake: () => {},
+    deliver: () => {},
+    closing: new AbortController().signal,
+  });
+  const to = { channel: "toy", chat: "c1" };
+  const desk = tasks.deskFor({ chat, to, agent: "helper", thread: "1/helper/1", language: "en" });
+  await desk.start({ agent: "scout", prompt: "x" });
+  await tasks.run(1);
+  await cancelled;
+  expect(runs).toBe(0);
+  expect(await findTask(database, chat, "t1")).toMatchObject({ status: "cancelled", result: "" });
 });
 
 describe("a background task and the end of the process", () => {
