@@ -103,8 +103,8 @@ export class Gateway {
         deliver: (chat) => this.#dispatcher.wake("deliver", String(chat), clock.now()),
         stop: (chat) => void this.#turns.stop(chat),
         correct: (chat, correction) => this.#turns.correct(chat, correction),
-        forget: (chat) => {
-          this.#keeping.forgetting.begin(chat);
+        forget: (chat, at) => {
+          this.#keeping.forgetting.begin(chat, at);
           this.#turns.letGo(chat);
           this.#tasks.drop(chat);
           this.#dispatcher.wake("forget", String(chat), clock.now());

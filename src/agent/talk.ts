@@ -80,8 +80,8 @@ async function textIn(blob: BlobRef, blobs: Blobs): Promise<string> {
 
 // Where media lie is nothing that is said.
 const OURS = /\/(?:uploads|workspace|outputs|history)\/[^\s\])"'<>`]*/g;
-/** Ids and words are shorter; bytes of the smallest picture are not. */
-const BYTES = /data:[\w.+/;=-]{0,100};base64,[\w+/=-]*|[A-Za-z0-9+/_-]{256,}={0,2}/g;
+/** Ids and words are shorter; bytes of the smallest picture are not. Without the look behind, each sign of a long word is a try. */
+const BYTES = /data:[\w.+/;=-]{0,100};base64,[\w+/=-]*|(?<![A-Za-z0-9+/_-])[A-Za-z0-9+/_-]{256,}={0,2}/g;
 
 /** What somebody reads who has neither this machine nor the chat's folder. */
 function readable(text: string, folder: string): string {

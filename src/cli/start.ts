@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { demoAssets } from "../agent/demo-assets.ts";
 import { createAgentRunner } from "../agent/runner.ts";
-import { changedChannels, watchConfig } from "../config/watch.ts";
+import { changedAgents, changedChannels, watchConfig } from "../config/watch.ts";
 import { faultSentence } from "../config/faults.ts";
 import { type Config, loadConfig, type LoadResult } from "../config/load.ts";
 import { Connections } from "../connections.ts";
@@ -174,7 +174,8 @@ export async function start(options: StartOptions): Promise<number> {
       isDeepStrictEqual(value, now[key]) ? [] : [key],
     );
     if (keys.length > 0) log.warn({ keys }, "these settings hold from the next start on");
-    log.info({ added, removed, changed: touched }, "the changed configuration is taken up");
+    const agents = changedAgents(before, config);
+    log.info({ added, removed, changed: touched, agents }, "the changed configuration is taken up");
     for (const id of [...added, ...touched]) void offerLink(id);
   }
 

@@ -136,6 +136,12 @@ export function changedChannels(before: Config, after: Config): ChannelChanges {
   };
 }
 
+/** Names of the agents that are new, gone or otherwise than before, for whoever has saved a file. */
+export function changedAgents({ rules: before }: Config, { rules: after }: Config): readonly string[] {
+  const names = new Set([...before.agents.keys(), ...after.agents.keys()]);
+  return [...names].filter((name) => !isDeepStrictEqual(before.agents.get(name), after.agents.get(name)));
+}
+
 /** What a platform is told of the rules when a connection is opened: which commands people can give. */
 function commandsOf({ rules }: Config, id: ChannelId): unknown {
   const of = rules.channels.get(id);

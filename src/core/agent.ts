@@ -205,8 +205,8 @@ export type AgentAnswer = {
 
 export type Compacted =
   | { readonly done: true; readonly before: WindowUse; readonly after: WindowUse }
-  /** There is too little in the thread for it to be worth a summary. */
-  | { readonly done: false; readonly now: WindowUse };
+  /** There is too little in the thread for it to be worth a summary; or it waits for an answer, which a summary would lose. */
+  | { readonly done: false; readonly now: WindowUse; readonly waits?: true };
 
 /** What is to be gone through for what should be remembered. */
 export type Distilling = {
@@ -218,6 +218,8 @@ export type Distilling = {
   readonly after: string;
   /** Ids of messages that somebody else has said in this thread; they are left out. */
   readonly others: readonly string[];
+  /** Ids of messages that were edited or taken back since; one that ends in "/" also names what follows under it. */
+  readonly unsaid: readonly string[];
   readonly known: readonly Fact[];
   readonly signals: readonly MemorySignal[];
   /** Whom the facts are about: the one person of a private chat, or a group. */
@@ -265,9 +267,13 @@ export type AgentDesk = AgentRunner & {
   work(task: AgentTask, signal: AbortSignal): Promise<string>;
 };
 
+/** The conversation for which work without a thread is done; nothing of it is known there. */
+export type Behind = { readonly thread: ThreadId; readonly chat?: LocalFacts["chat"] };
+
 /** A task in the background; its tools see the folder of its chat. */
 export type AgentTask = Pick<AgentTurn, "folder" | "onUse" | "look" | "effects"> & {
   readonly agent: AgentDefinition;
+  readonly behind?: Behind;
   readonly prompt: string;
   /** Names it in what is kept of it. */
   readonly id: string;

@@ -32,6 +32,8 @@ export type MediaBlock = {
   readonly note?: string;
   /** It belongs to the message that this one answers. */
   readonly quoted?: true;
+  /** It was forwarded: others have said what is said in it. */
+  readonly forwarded?: true;
   /** A few of its pages or seconds were asked for: they alone are shown, as `extract` and `stills`, not its own bytes. */
   readonly part?: true;
 };

@@ -28,6 +28,8 @@ export type FactDraft = {
   readonly confidence: number;
   /** ISO 8601, of the message that it is taken from. */
   readonly saidAt: string;
+  /** The id of that message; absent where there is none. */
+  readonly saidIn?: string;
   /** Ids of facts that it takes the place of. */
   readonly replaces: readonly number[];
 };

@@ -18,6 +18,10 @@ const SENTENCES = {
     en: "There is too little to sum up yet: {now} of {window} tokens.",
     de: "Zum Zusammenfassen ist es noch zu wenig: {now} von {window} Token.",
   },
+  "compact.waits": {
+    en: "I am waiting for an answer first; then I can sum up.",
+    de: "Ich warte erst auf eine Antwort; dann kann ich zusammenfassen.",
+  },
   "compact.own_graph": {
     en: "This agent keeps its thread itself; I cannot sum it up.",
     de: "Dieser Agent führt seinen Thread selbst, zusammenfassen kann ich ihn nicht.",
@@ -26,6 +30,10 @@ const SENTENCES = {
   "context.none": {
     en: "Nothing has been answered in this thread yet.",
     de: "In diesem Thread ist noch nichts beantwortet.",
+  },
+  "context.own_graph": {
+    en: "This agent keeps its thread itself; I do not know how full it is.",
+    de: "Dieser Agent führt seinen Thread selbst, wie voll er ist, weiß ich nicht.",
   },
   "context.body": {
     en: "{title}Messages: {messages}\nTokens: {tokens} of {window} ({percent} %){use}",
@@ -117,6 +125,10 @@ const SENTENCES = {
   "memory.body": {
     en: "What I remember here:\n\n{facts}\n\nSend /forget and a number to have one forgotten.",
     de: "Das habe ich mir hier gemerkt:\n\n{facts}\n\nMit /forget und einer Nummer vergesse ich eins davon.",
+  },
+  "memory.more": {
+    en: "There is more: /memory {number} shows it from there on.",
+    de: "Es gibt noch mehr: /memory {number} zeigt es von da an.",
   },
   "memory.fact": { en: "{number}. {content} ({date})", de: "{number}. {content} ({date})" },
   "forget.how": {

@@ -4,9 +4,9 @@ import type { InboundEvent } from "../core/events.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
 import type { ChannelRules, Rules } from "../core/rules.ts";
-import { say, type SentenceKey } from "../core/sentences.ts";
+import { type Language, say, type SentenceKey } from "../core/sentences.ts";
 import type { Correction } from "../store/asides.ts";
-import { addressOf } from "../store/chats.ts";
+import { addressOf, languageOfChat } from "../store/chats.ts";
 import { insertPieces } from "../store/pieces.ts";
 import type { Queries } from "../store/tables.ts";
 import type { Granted } from "./admit.ts";
@@ -17,8 +17,8 @@ export type Effects = {
   turn(chat: ChatId, at: number, agent: string): void;
   deliver(chat: ChatId): void;
   stop(chat: ChatId): void;
-  /** All of a chat was forgotten: its files are to go, and whoever works on it stops. */
-  forget(chat: ChatId): void;
+  /** All of a chat was forgotten, as wished for at that time: its files are to go, and whoever works on it stops. */
+  forget(chat: ChatId, at: number): void;
   /** A message that a running turn may be of was edited or taken back. */
   correct(chat: ChatId, correction: Correction): void;
 };
@@ -62,6 +62,11 @@ export function rulesFor({ rules, channel }: Pick<Told, "rules" | "channel">): C
   return rules.channels.get(channel);
 }
 
+/** What people of the chat write in: a command alone has no words. */
+export async function languageIn({ trx, chat }: Pick<About, "trx" | "chat">): Promise<Language> {
+  return await languageOfChat(trx, chat);
+}
+
 /** A sentence of ours, to be sent to where the event came from. */
 export async function answer(
   about: About,
@@ -72,7 +77,7 @@ export async function answer(
   const to = addressOf(channel, event.place.chat, event.place.topic ?? "");
   // In a group an answer names the message it answers.
   const reply = event.place.kind === "group" && event.type === "message" ? { replyTo: event.ref } : {};
-  const bodies = about.words(channel, say(key, "en", values));
+  const bodies = about.words(channel, say(key, await languageIn(about), values));
   await insertPieces(
     trx,
     bodies.map((body, seq) => ({ chat, to, turn: 0, seq, body, ...(seq === 0 ? reply : {}) })),

@@ -1,10 +1,10 @@
 import type { CommandName } from "../core/commands.ts";
-import { say } from "../core/sentences.ts";
+import { type Language, say } from "../core/sentences.ts";
 import { dropAsides } from "../store/asides.ts";
 import { currentThread, freshThread } from "../store/chats.ts";
 import { withdrawWaiting } from "../store/inbox.ts";
 import { threadFact } from "../store/thread-facts.ts";
-import { type About, answer, rulesFor } from "./about.ts";
+import { type About, answer, languageIn, rulesFor } from "./about.ts";
 import { standingOf } from "./admit.ts";
 import { commandWords } from "./command-words.ts";
 import { contextNotice } from "./context.ts";
@@ -26,20 +26,26 @@ export async function command(about: About, name: CommandName, agent: string): P
     case "status": {
       const found = await status(trx, chat, agent, rules);
       const running = found.running ? "yes" : "no";
+      const language = await languageIn(about);
       const owner = isOwner(about);
-      const place = owner ? say("status.place", "en", { place: placeWords(about) }) : "";
-      const connections = owner ? connectionLines(about) : "";
+      const place = owner ? say("status.place", language, { place: placeWords(about) }) : "";
+      const connections = owner ? connectionLines(about, language) : "";
       return await answer(about, "status.body", { ...found, agent, running, place, connections });
     }
     case "context": {
-      const { key, values } = contextNotice(await threadFact(trx, await currentThread(trx, chat, agent)));
+      const fact = await threadFact(trx, await currentThread(trx, chat, agent));
+      const { key, values } = contextNotice(
+        fact,
+        rules.agents.get(agent)?.graph !== undefined,
+        await languageIn(about),
+      );
       return await answer(about, key, values);
     }
     case "compact":
       // It waits for its turn, as takeMessage has put it.
       return;
     case "memory":
-      return await showMemory(about, agent);
+      return await showMemory(about, agent, wordsIn(about));
     case "forget":
       return await forget(about, agent, { wish: wordsIn(about), owner: isOwner(about) });
     case "export":
@@ -48,13 +54,13 @@ export async function command(about: About, name: CommandName, agent: string): P
     case "help":
       return await help(about);
     case "why":
-      return await answer(about, "why.body", { missed: await missed(about), last: await lastTurn(about) });
+      return await why(about);
     case "model": {
       const definition = rules.agents.get(agent);
       return await answer(about, "model.body", {
         agent,
         model: modelOf(definition),
-        ...sensesOf(definition),
+        ...sensesOf(definition, await languageIn(about)),
       });
     }
     case "pair":
@@ -76,10 +82,16 @@ function mayExport(about: About): boolean {
 /** Tells what may be asked for here by "/". */
 export async function help(about: About): Promise<void> {
   const isPrivate = about.event.place.kind === "private";
-  const lines = commandWords(rulesFor(about), "en")
+  const lines = commandWords(rulesFor(about), await languageIn(about))
     .filter(({ name, where }) => (where === "everywhere" || isPrivate) && (name !== "pair" || isOwner(about)))
     .map(({ name, about: what }) => `/${name} — ${what}`);
   await answer(about, "help.body", { commands: lines.join("\n") });
+}
+
+async function why(about: About): Promise<void> {
+  const language = await languageIn(about);
+  const last = await lastTurn(about, language);
+  await answer(about, "why.body", { missed: await missed(about, language), last });
 }
 
 /** Ends what runs; where nothing runs yet, what waits for its window or its media is taken back. Whether there was any. */
@@ -104,10 +116,10 @@ function placeWords({ event }: About): string {
 }
 
 /** The connections that are not open though they are to be. */
-function connectionLines({ connections }: About): string {
+function connectionLines({ connections }: About, language: Language): string {
   return connections()
     .filter(({ is }) => is !== "open" && is !== "off")
-    .map(({ id, words }) => say("status.connection", "en", { id, words }))
+    .map(({ id, words }) => say("status.connection", language, { id, words }))
     .join("");
 }
 

@@ -1,37 +1,39 @@
-import { type Notice, say } from "../core/sentences.ts";
+import { type Language, type Notice, say } from "../core/sentences.ts";
 import { costWords, numberWords, tokenWords } from "../core/words-of-use.ts";
 import type { Spent, ThreadFact } from "../store/thread-facts.ts";
 
-/** What `/context` tells of a thread, from what its last turn has told. */
-export function contextNotice(fact: ThreadFact | undefined): Notice {
-  if (fact?.window === undefined) return { key: "context.none", values: {} };
+/** What `/context` tells of a thread, from what its last turn has told; a graph of the operator's tells nothing of its own. */
+export function contextNotice(fact: ThreadFact | undefined, ownGraph: boolean, language: Language): Notice {
+  if (fact?.window === undefined)
+    return { key: fact && ownGraph ? "context.own_graph" : "context.none", values: {} };
   const { title, window } = fact;
   return {
     key: "context.body",
     values: {
-      title: title === "" ? "" : say("context.title", "en", { title }),
-      messages: numberWords(window.messages, "en"),
-      tokens: tokenWords(window, "en"),
-      window: numberWords(window.window, "en"),
+      title: title === "" ? "" : say("context.title", language, { title }),
+      messages: numberWords(window.messages, language),
+      tokens: tokenWords(window, language),
+      window: numberWords(window.window, language),
       percent: Math.round((100 * window.tokens) / window.window),
-      use: useWords(fact),
+      use: useWords(fact, language),
     },
   };
 }
 
-function useWords({ last, all }: ThreadFact): string {
-  return [spentWords("context.use", last), spentWords("context.use_all", all)].join("");
+function useWords({ last, all }: ThreadFact, language: Language): string {
+  return [spentWords("context.use", last, language), spentWords("context.use_all", all, language)].join("");
 }
 
 function spentWords(
   key: "context.use" | "context.use_all",
   { inputTokens, outputTokens, costMicros }: Spent,
+  language: Language,
 ): string {
   // Not every provider counts.
   if (inputTokens + outputTokens === 0) return "";
-  return say(key, "en", {
-    input: numberWords(inputTokens, "en"),
-    output: numberWords(outputTokens, "en"),
-    cost: costMicros === 0 ? "" : say("context.cost", "en", { cost: costWords(costMicros) }),
+  return say(key, language, {
+    input: numberWords(inputTokens, language),
+    output: numberWords(outputTokens, language),
+    cost: costMicros === 0 ? "" : say("context.cost", language, { cost: costWords(costMicros) }),
   });
 }

@@ -2,6 +2,7 @@ import type { DeleteEvent } from "../core/events.ts";
 import type { ChatId } from "../core/identity.ts";
 import { chatOf, currentThread } from "../store/chats.ts";
 import { isNewestTurn, type KeptRow, rowsOf, withdrawRows } from "../store/edits.ts";
+import { unsay } from "../store/unsaid.ts";
 import { rulesFor, type Told } from "./about.ts";
 import { earlierOf, pendingIn } from "./earlier.ts";
 import { keepAside } from "./keep.ts";
@@ -19,6 +20,7 @@ async function takeOne(told: Told<DeleteEvent>, chat: ChatId, ref: string): Prom
   const { trx, now } = told;
   const rows = await rowsOf(trx, chat, ref);
   const earlier = earlierOf(rows);
+  if (earlier.is !== "untold") await unsay(trx, chat, rows, { as: "taken back" });
   const why = "taken back";
   if (earlier.is === "over") return await refuse(told, chat, earlier.why);
   const { row } = earlier;

@@ -11,6 +11,7 @@ import {
   windowOf,
   withdrawRows,
 } from "../store/edits.ts";
+import { unsay } from "../store/unsaid.ts";
 import { type About, rulesFor } from "./about.ts";
 import { admit } from "./admit.ts";
 import { contentHash } from "./content-hash.ts";
@@ -44,6 +45,7 @@ export async function takeEdit(about: About<EditEvent>): Promise<void> {
     return;
   }
   const earlier = earlierOf(rows);
+  if (earlier.is !== "untold") await unsay(trx, chat, rows, { as: "edited" });
   switch (earlier.is) {
     case "untold":
       return await (earlier.row.state === "waiting"

@@ -1,7 +1,7 @@
 import type { AgentDefinition } from "../core/agent.ts";
 import type { ChatId } from "../core/identity.ts";
 import type { Rules } from "../core/rules.ts";
-import { say } from "../core/sentences.ts";
+import { type Language, say } from "../core/sentences.ts";
 import { currentThread } from "../store/chats.ts";
 import { countWaiting } from "../store/inbox.ts";
 import type { Queries } from "../store/tables.ts";
@@ -45,14 +45,15 @@ export function modelOf(agent: AgentDefinition | undefined): string {
 /** What `/model` tells of an agent's senses: what the operator has written. The model itself is not asked. */
 export function sensesOf(
   agent: AgentDefinition | undefined,
+  language: Language,
 ): Readonly<Record<"images" | "pdf" | "audio", string>> {
   return {
-    images: whether(agent?.senses?.images),
-    pdf: whether(agent?.senses?.pdf),
-    audio: agent?.transcriber ? say("model.as_text") : whether(agent?.senses?.audio),
+    images: whether(agent?.senses?.images, language),
+    pdf: whether(agent?.senses?.pdf, language),
+    audio: agent?.transcriber ? say("model.as_text", language) : whether(agent?.senses?.audio, language),
   };
 }
 
-function whether(sees: boolean | undefined): string {
-  return say(sees === undefined ? "model.perhaps" : sees ? "model.yes" : "model.no");
+function whether(sees: boolean | undefined, language: Language): string {
+  return say(sees === undefined ? "model.perhaps" : sees ? "model.yes" : "model.no", language);
 }

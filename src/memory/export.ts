@@ -49,7 +49,11 @@ export async function exportChat(turn: ClaimedTurn, parts: ExportParts): Promise
   await mkdir(outputs, { recursive: true, mode: 0o700 });
   const name = `export-${exportedAt.slice(0, "2026-01-31".length)}.json`;
   await writeFile(join(outputs, name), `${JSON.stringify(exported, undefined, 2)}\n`, { mode: 0o600 });
-  return { markdown: `${say("export.done")}\n\n![${name}](/outputs/${name})`, replayed: false, refused: [] };
+  return {
+    markdown: `${say("export.done", turn.language)}\n\n![${name}](/outputs/${name})`,
+    replayed: false,
+    refused: [],
+  };
 }
 
 async function threadsOf(

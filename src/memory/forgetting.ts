@@ -6,6 +6,7 @@ import { say } from "../core/sentences.ts";
 import type { BlobUpkeep } from "../store/blob-upkeep.ts";
 import { unused } from "../store/blob-use.ts";
 import type { FileBlobs } from "../store/blobs.ts";
+import { languageOfChat } from "../store/chats.ts";
 import type { Database } from "../store/database.ts";
 import {
   endForget,
@@ -20,6 +21,8 @@ import type { Workspaces } from "../store/workspace.ts";
 /** Whoever is at work when a chat is forgotten is done with it by then. */
 const AT_WORK_MS = 3_600_000;
 const AGAIN_MS = 30_000;
+/** Between two times that the database is built anew, so many times as long as the first took. */
+const ERASE_PAUSES = 20;
 
 export type ForgettingParts = {
   readonly database: Database;
@@ -36,16 +39,17 @@ export type ForgettingParts = {
 /** Removes the files of chats whose rows are deleted, and says there what was deleted. Each step can be the last of a process. */
 export class Forgetting {
   readonly #parts: ForgettingParts;
+  #eraseFrom = 0;
 
   constructor(parts: ForgettingParts) {
     this.#parts = parts;
   }
 
   /** Right behind the commit: what is put into the chat's folder from now on is of after that. */
-  begin(chat: ChatId): void {
+  begin(chat: ChatId, at: number): void {
     const { workspaces, log } = this.#parts;
     try {
-      workspaces.setAside(chat);
+      workspaces.setAside(chat, at);
     } catch (err) {
       log.warn({ chat, err }, "the files of a chat could not be set aside yet");
     }
@@ -53,8 +57,8 @@ export class Forgetting {
 
   /** What an earlier process has not begun, before anything new comes. */
   async beginAll(): Promise<void> {
-    for (const { chat, files } of await pendingForgets(this.#parts.database.db))
-      if (files === undefined) this.begin(chat);
+    for (const { chat, files, at } of await pendingForgets(this.#parts.database.db))
+      if (files === undefined) this.begin(chat, at);
   }
 
   async pending(): Promise<readonly ChatId[]> {
@@ -68,6 +72,7 @@ export class Forgetting {
     if (!pending) return undefined;
     const files = pending.files ?? (await this.#counted(pending));
     await workspaces.drop(chat);
+    if (!(await this.#erase())) return clock.now() + AGAIN_MS;
     const told = pending.told || (await this.#tell(pending, files));
     const gone = await this.#removeBlobs(pending);
     if (!told || !gone) return clock.now() + AGAIN_MS;
@@ -75,10 +80,20 @@ export class Forgetting {
     return undefined;
   }
 
+  /** Nobody gets an answer meanwhile: it takes a small part of the time, however often it is wished for. */
+  async #erase(): Promise<boolean> {
+    const { database, clock } = this.#parts;
+    const began = clock.now();
+    if (began < this.#eraseFrom) return false;
+    const erased = await database.erase();
+    this.#eraseFrom = clock.now() + ERASE_PAUSES * (clock.now() - began);
+    return erased;
+  }
+
   /** Counted before the first is removed, so that a crash in between changes nothing of the proof. */
-  async #counted({ chat }: PendingForget): Promise<number> {
+  async #counted({ chat, at }: PendingForget): Promise<number> {
     const { database, workspaces } = this.#parts;
-    workspaces.setAside(chat);
+    workspaces.setAside(chat, at);
     const files = await workspaces.countAside(chat);
     await noteFiles(database.db, chat, files);
     return files;
@@ -87,7 +102,8 @@ export class Forgetting {
   /** Whether it could be said; not while the connection is closed. */
   async #tell({ chat, channel, to, counts }: PendingForget, files: number): Promise<boolean> {
     const { database, words, deliver, clock, log } = this.#parts;
-    const bodies = words(channel, say("forget.done", "en", { ...counts, files }));
+    const language = await languageOfChat(database.db, chat);
+    const bodies = words(channel, say("forget.done", language, { ...counts, files }));
     if (bodies.length === 0) return false;
     const pieces = bodies.map((body, seq) => ({ chat, to, turn: 0, seq, body }));
     await noteTold(database, chat, pieces, clock.now());

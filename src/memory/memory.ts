@@ -15,9 +15,9 @@ import {
   nextDue,
   openMemory,
   putOff,
-  saidByOthers,
   type Touch,
 } from "../store/memory.ts";
+import { saidByOthers, unsaidIn } from "../store/unsaid.ts";
 import type { ClaimedTurn } from "../store/turns.ts";
 import { merged } from "./merge.ts";
 import { keyOf, ownerIn, ownersOf } from "./owners.ts";
@@ -199,6 +199,7 @@ export class Memory {
       folder: folder(chat),
       after,
       others: await saidByOthers(database.db, work),
+      unsaid: await unsaidIn(database.db, work),
       known: await factsOf(database.db, owner),
       signals,
       about: owner.scope === "person" ? ("person" as const) : ("group" as const),

@@ -100,6 +100,8 @@ export interface MemoryFactRow {
   said_at: number;
   /** The thread that it was said in. */
   thread: string;
+  /** The id of the message in it; "" where that is not known. */
+  said_in: Generated<string>;
   created_at: number;
 }
 

@@ -1,5 +1,6 @@
 import type { Place } from "../core/events.ts";
 import { type ChannelId, type ChatAddress, type ChatId, threadId, type ThreadId } from "../core/identity.ts";
+import type { Language } from "../core/sentences.ts";
 import type { Queries } from "./tables.ts";
 
 /** The number of the chat behind a platform's address; the first event of an address makes one. */
@@ -97,4 +98,10 @@ export async function freshThread(trx: Queries, chat: ChatId, agent: string): Pr
       conflict.columns(["chat_id", "agent"]).doUpdateSet((eb) => ({ n: eb("thread_count.n", "+", 1) })),
     )
     .execute();
+}
+
+/** What people of a chat wrote in when it last could be told. */
+export async function languageOfChat(db: Queries, chat: ChatId): Promise<Language> {
+  const row = await db.selectFrom("chat").select("language").where("id", "=", chat).executeTakeFirst();
+  return row?.language || "en";
 }

@@ -15,5 +15,10 @@ export type Database = {
    * but is not waited for on the disk. The next full commit brings it there too.
    */
   light<T>(work: (trx: Transaction<Tables>) => Promise<T>): Promise<T>;
+  /**
+   * What was deleted stands in no file of the database any more when it resolves; false where somebody reads it just now,
+   * and it is to be done later. Takes time and room as the database is large. Of a server's files its own upkeep takes care.
+   */
+  erase(): Promise<boolean>;
   close(): Promise<void>;
 };

@@ -1,12 +1,12 @@
 import type { Transaction } from "kysely";
 import type { Clock } from "../core/clock.ts";
 import type { EffectLog, StoredEffect } from "../core/effects.ts";
-import type { Hold, ThreadId } from "../core/identity.ts";
+import type { ChatId, Hold, ThreadId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
 import type { Database } from "./database.ts";
 import { assertHeld } from "./holds.ts";
 import { insist } from "./insist.ts";
-import type { Tables } from "./tables.ts";
+import type { Queries, Tables } from "./tables.ts";
 
 /** Of one attempt at a turn. */
 export type EffectsOf = {
@@ -21,10 +21,29 @@ export type EffectsOf = {
 /** The effects of a turn, and whether there are any that the end of the turn must forget. */
 export type TurnEffects = EffectLog & { readonly any: boolean };
 
-export function turnEffects(
+/** What effects are written down with. */
+export type EffectsBy = { readonly clock: Clock; readonly log: Log; readonly closing: AbortSignal };
+
+export function turnEffects(database: Database, { hold, ...of }: EffectsOf, by: EffectsBy): TurnEffects {
+  const assertOurs = async (trx: Transaction<Tables>): Promise<void> => await assertHeld(trx, hold);
+  return effectsOf(database, { ...of, chat: hold.chat, assertOurs }, by);
+}
+
+/** The effects of a turn, or of a background task. */
+export function effectsOf(
   database: Database,
-  { hold, thread, message, again }: EffectsOf,
-  by: { readonly clock: Clock; readonly log: Log; readonly closing: AbortSignal },
+  {
+    chat,
+    thread,
+    message,
+    again,
+    assertOurs,
+  }: Omit<EffectsOf, "hold"> & {
+    readonly chat: ChatId;
+    /** Throws "store.hold_lost" where the work is another one's by now. */
+    readonly assertOurs: (trx: Transaction<Tables>) => Promise<void>;
+  },
+  by: EffectsBy,
 ): TurnEffects {
   let known: Promise<readonly StoredEffect[]> | undefined = again ? undefined : Promise.resolve([]);
   let any = false;
@@ -52,10 +71,10 @@ export function turnEffects(
       // Two calls of one message begin at once; what each adds is added to what is there by then.
       await all();
       await database.db.transaction().execute(async (trx) => {
-        await assertHeld(trx, hold);
+        await assertOurs(trx);
         await trx
           .insertInto("effect")
-          .values({ chat_id: hold.chat, thread, message, call, step, at: by.clock.now() })
+          .values({ chat_id: chat, thread, message, call, step, at: by.clock.now() })
           .onConflict((conflict) => conflict.columns(["thread", "message", "call"]).doNothing())
           .execute();
       });
@@ -66,7 +85,7 @@ export function turnEffects(
       await insist(
         async () =>
           await database.db.transaction().execute(async (trx) => {
-            await assertHeld(trx, hold);
+            await assertOurs(trx);
             await trx
               .updateTable("effect")
               .set({ done: 1, result })
@@ -84,7 +103,7 @@ export function turnEffects(
 
 /** In the transaction that ends the turn: what was done is in its thread by then. */
 export async function forgetEffects(
-  trx: Transaction<Tables>,
+  trx: Queries,
   { thread, message }: { readonly thread: ThreadId; readonly message: string },
 ): Promise<void> {
   await trx.deleteFrom("effect").where("thread", "=", thread).where("message", "=", message).execute();

@@ -1,6 +1,7 @@
 import type { Generated } from "kysely";
 import type { InboundEvent } from "../core/events.ts";
 import type { ChatId } from "../core/identity.ts";
+import type { Language } from "../core/sentences.ts";
 
 /** What is true of chats, messages, turns and pieces. Times are epoch ms; JSON and lists are text; booleans are 0 or 1. */
 export interface FactTables {
@@ -34,6 +35,8 @@ export interface ChatRow {
   until: number;
   /** The agent keeps still there for what was said before; 0 where it never had to. */
   paused_until: Generated<number>;
+  /** What its people wrote in when it last could be told; "" before. */
+  language: Generated<Language | "">;
 }
 
 /** Where a platform finds a chat; `topic` is "" without one. */
@@ -92,6 +95,8 @@ export interface InboxRow {
   digest: Generated<number>;
   /** What is to be done instead of a turn: sum the thread up, or hand out all that is kept; "" for a turn. */
   task: Generated<"" | "compact" | "export">;
+  /** Of the first message of an intent: one of it was edited (1) or taken back (2) after its turn had begun. */
+  unsaid: Generated<number>;
   album: string;
   received_at: number;
   /** When the window of its intent closes. */

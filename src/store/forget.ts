@@ -34,8 +34,9 @@ export async function forgetChat(
 ): Promise<void> {
   const { chat, to, now } = of;
   await keepStill(trx, chat);
-  const blobs = await usedBy(trx, chat);
-  const threads = await dropThreads(trx, chat);
+  const named = await everNamed(trx, chat);
+  const blobs = await usedBy(trx, named);
+  const threads = await dropThreads(trx, chat, named);
   const waiting = await dropWords(trx, chat, now);
   const facts = await dropFacts(trx, of);
   const { checkpoints } = threads;
@@ -53,17 +54,21 @@ export async function forgetChat(
     .where("id", "=", chat)
     .execute();
   await note(trx, { chat, to, now, counts, blobs });
+  // Of a chat that it has taken over there is a folder, too.
+  for (const other of named)
+    if (other !== chat) await note(trx, { chat: other, to, now, counts, blobs: [], told: true });
 }
 
-async function usedBy(trx: Queries, chat: ChatId): Promise<readonly BlobRef[]> {
-  const rows = await trx.deleteFrom("blob_use").where("chat_id", "=", chat).returning("blob").execute();
-  return rows.map(({ blob }) => blob as BlobRef); // as useBlobs has written it
+async function usedBy(trx: Queries, chats: readonly ChatId[]): Promise<readonly BlobRef[]> {
+  const rows = await trx.deleteFrom("blob_use").where("chat_id", "in", chats).returning("blob").execute();
+  return [...new Set(rows.map(({ blob }) => blob as BlobRef))]; // as useBlobs has written it
 }
 
 /** The threads of all agents, and what was kept beside them; who speaks next begins a new one. */
 async function dropThreads(
   trx: Queries,
   chat: ChatId,
+  named: readonly ChatId[],
 ): Promise<Pick<ForgetCounts, "messages" | "checkpoints">> {
   const agents = await trx
     .selectFrom("inbox")
@@ -74,7 +79,7 @@ async function dropThreads(
     .execute();
   for (const { agent } of agents) await freshThread(trx, chat, agent);
   const gone = { messages: 0, checkpoints: 0 };
-  for (const each of await everNamed(trx, chat)) {
+  for (const each of named) {
     const messages = await trx
       .selectFrom("thread_message")
       .select(["thread", "id"])
@@ -191,6 +196,8 @@ async function note(
     readonly now: number;
     readonly counts: ForgetCounts;
     readonly blobs: readonly BlobRef[];
+    /** It is told of with another. */
+    readonly told?: true;
   },
 ): Promise<void> {
   const { chat, to, now, counts } = of;
@@ -212,7 +219,7 @@ async function note(
       counts: JSON.stringify(earlier ? sum(earlier, counts) : counts),
       blobs: JSON.stringify([...new Set([...refsIn(before?.blobs ?? ""), ...of.blobs])]),
       files: -1,
-      told: 0,
+      told: of.told ? 1 : 0,
     })
     .execute();
 }

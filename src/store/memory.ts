@@ -192,10 +192,13 @@ export async function giveUp(database: Database, work: BegunWork): Promise<void>
     .execute();
 }
 
+/** In which message of its thread something was said; absent where that is not known, or has not changed. */
+type SaidIn = { readonly saidIn?: string };
+
 /** What becomes of an owner's facts: those that are new, those that have changed, and the numbers of those that go. */
 export type FactChanges = {
-  readonly added: readonly Omit<Fact, "id">[];
-  readonly changed: readonly Fact[];
+  readonly added: readonly (Omit<Fact, "id"> & SaidIn)[];
+  readonly changed: readonly (Fact & SaidIn)[];
   readonly removed: readonly number[];
 };
 
@@ -258,10 +261,15 @@ async function changeFacts(
   const { added, changed, removed } = decide(facts);
   if (removed.length > 0)
     await trx.deleteFrom("memory_fact").where(isOwners(owner)).where("n", "in", removed).execute();
-  for (const { id, content, confidence, saidAt } of changed)
+  for (const { id, content, confidence, saidAt, saidIn } of changed)
     await trx
       .updateTable("memory_fact")
-      .set({ content, confidence, said_at: Date.parse(saidAt) })
+      .set({
+        content,
+        confidence,
+        said_at: Date.parse(saidAt),
+        ...(saidIn === undefined ? {} : { thread, said_in: saidIn }),
+      })
       .where(isOwners(owner))
       .where("n", "=", id)
       .execute();
@@ -270,20 +278,21 @@ async function changeFacts(
   await trx
     .insertInto("memory_fact")
     .values(
-      added.map(({ content, confidence, saidAt }, at) => ({
+      added.map(({ content, confidence, saidAt, saidIn = "" }, at) => ({
         ...owner,
         n: last + 1 + at,
         content,
         confidence,
         said_at: Date.parse(saidAt),
         thread,
+        said_in: saidIn,
         created_at: now,
       })),
     )
     .execute();
 }
 
-/** What is remembered, in the order of its numbers. */
+/** What is remembered, in the order of its numbers, but for rows that no date can be read of: one must not hide all others. */
 export async function factsOf(db: Queries, owner: FactOwner): Promise<readonly Fact[]> {
   const rows = await db
     .selectFrom("memory_fact")
@@ -291,12 +300,11 @@ export async function factsOf(db: Queries, owner: FactOwner): Promise<readonly F
     .where(isOwners(owner))
     .orderBy("n")
     .execute();
-  return rows.map(({ n, content, confidence, said_at }) => ({
-    id: n,
-    content,
-    confidence,
-    saidAt: new Date(said_at).toISOString(),
-  }));
+  return rows.flatMap(({ n, content, confidence, said_at }) => {
+    const saidAt = new Date(said_at);
+    if (Number.isNaN(saidAt.getTime())) return [];
+    return [{ id: n, content, confidence, saidAt: saidAt.toISOString() }];
+  });
 }
 
 /**
@@ -316,25 +324,6 @@ export async function forgetFact(
   if (numDeletedRows === 0n) return false;
   await trx.updateTable("memory_work").set({ since }).where(isOwners(owner)).execute();
   return true;
-}
-
-/** Ids of the messages that others than the owner have said in a thread, as they are called in it. */
-export async function saidByOthers(
-  db: Queries,
-  { chat, thread, owner }: Pick<BegunWork, "chat" | "thread" | "owner">,
-): Promise<readonly string[]> {
-  if (owner.scope === "chat") return [];
-  const rows = await db
-    .selectFrom("inbox")
-    .select("intent")
-    .distinct()
-    .where("chat_id", "=", chat)
-    .where("thread", "=", thread)
-    .where("intent", ">", 0)
-    .where("sender", "!=", owner.subject)
-    .where("sender", "!=", "")
-    .execute();
-  return rows.map(({ intent }) => `intent-${intent}`);
 }
 
 function isOwners({ scope, channel, subject, agent }: FactOwner) {

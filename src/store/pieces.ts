@@ -217,7 +217,7 @@ export async function endPiece(
   },
 ): Promise<void> {
   const write = async (trx: Queries): Promise<void> => {
-    await trx
+    const { numUpdatedRows } = await trx
       .updateTable("piece")
       .set({
         state: end.state,
@@ -228,7 +228,10 @@ export async function endPiece(
         ended_at: end.now,
       })
       .where("id", "=", id)
-      .execute();
+      .where("state", "!=", "cancelled")
+      .executeTakeFirstOrThrow();
+    // Its chat was forgotten while it was sent.
+    if (numUpdatedRows === 0n) return;
     await insertSent(trx, id, end.ids ?? [], end.now);
     if (end.further) await insertPieces(trx, [end.further], end.now);
   };
@@ -259,6 +262,8 @@ export async function replanPiece(
       ...(plan.anew ? { replaces: "" } : {}),
     })
     .where("id", "=", id)
+    // Its chat was forgotten while it was sent.
+    .where("state", "!=", "cancelled")
     .execute();
 }
 

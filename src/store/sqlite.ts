@@ -39,6 +39,12 @@ export async function openSqlite(path: string): Promise<Database> {
           await sql`pragma synchronous = full`.execute(connection);
         }
       }),
+    async erase() {
+      // Built anew: `secure_delete` overwrites what is freed, but not what stayed behind where rows were moved to another page.
+      await sql`vacuum`.execute(db);
+      const { rows } = await sql<{ readonly busy: number }>`pragma wal_checkpoint(truncate)`.execute(db);
+      return rows[0]?.busy === 0;
+    },
     close: () => db.destroy(),
   };
   try {

@@ -79,6 +79,28 @@ export async function rememberThread(
     .execute();
 }
 
+/** Adds what others took on behalf of a thread. */
+export async function countSpent(
+  trx: Queries,
+  of: { readonly thread: ThreadId; readonly chat: ChatId; readonly agent: string },
+  { inputTokens, outputTokens, costMicros }: Spent,
+  now: number,
+): Promise<void> {
+  const { thread, chat, agent } = of;
+  const all = { all_input: inputTokens, all_output: outputTokens, all_cost: costMicros };
+  await trx
+    .insertInto("thread_fact")
+    .values({ thread, chat_id: chat, agent, title: "", at: now, ...all })
+    .onConflict((conflict) =>
+      conflict.column("thread").doUpdateSet((eb) => ({
+        all_input: eb("thread_fact.all_input", "+", inputTokens),
+        all_output: eb("thread_fact.all_output", "+", outputTokens),
+        all_cost: eb("thread_fact.all_cost", "+", costMicros),
+      })),
+    )
+    .execute();
+}
+
 /** Undefined before the first turn of a thread has ended. */
 export async function threadFact(trx: Queries, thread: ThreadId): Promise<ThreadFact | undefined> {
   const row = await trx.selectFrom("thread_fact").selectAll().where("thread", "=", thread).executeTakeFirst();

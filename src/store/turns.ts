@@ -1,5 +1,6 @@
 import type { Transaction } from "kysely";
 import type { ChannelId, ChatAddress, ChatId, Hold, ThreadId } from "../core/identity.ts";
+import type { Language } from "../core/sentences.ts";
 import { type Aside, asidesFor, claimAsides, personOf } from "./asides.ts";
 import { forgetTaken } from "./attachments.ts";
 import { addressOf } from "./chats.ts";
@@ -32,6 +33,8 @@ export type ClaimedTurn = {
   readonly messages: readonly WaitingMessage[];
   /** Whether a turn was begun with one of them before. */
   readonly again: boolean;
+  /** What people of the chat wrote in before this, where that could be told. */
+  readonly language?: Language;
   /** What is to be done with the thread instead of answering them. */
   readonly task?: "compact" | "export";
   /** What the agent is told beside them; it comes first. */
@@ -65,7 +68,7 @@ export async function claimTurn(
   return await database.light(async (trx) => {
     const row = await trx
       .selectFrom("chat")
-      .select(["channel", "kind", "owner", "epoch", "until"])
+      .select(["channel", "kind", "owner", "epoch", "until", "language"])
       .where("id", "=", chat)
       .$if(database.dialect === "postgres", (query) => query.forUpdate())
       .executeTakeFirstOrThrow();
@@ -136,6 +139,7 @@ export async function claimTurn(
       intent: first.intent,
       messages: waiting,
       ...(task === "" ? {} : { task }),
+      ...(row.language === "" ? {} : { language: row.language }),
       again: messages.some((message) => message.turn_id !== 0),
       asides: told.map((aside) => ({ ...aside, ...spokenBy(speakers, personOf(aside.event).id) })),
     };
@@ -173,6 +177,8 @@ export async function commitTurn(
     readonly touches?: readonly Touch[];
     /** What it has told of its thread, and what it took. */
     readonly news?: ThreadNews;
+    /** What its people write in, where that can be told. */
+    readonly language?: Language | undefined;
     readonly now: number;
   },
 ): Promise<boolean> {
@@ -213,7 +219,8 @@ export async function commitTurn(
     await insertPieces(trx, end.pieces, end.now);
     const { thread, agent, hold } = turn;
     if (end.news) await rememberThread(trx, { thread, agent, chat: hold.chat }, end.news, end.now);
-    await endTurn(trx, turn, { state: end.state, error: end.error, spent: end.news?.spent, now: end.now });
+    const { state, error, language, now } = end;
+    await endTurn(trx, turn, { state, error, language, spent: end.news?.spent, now });
     const more = await trx
       .selectFrom("inbox")
       .select("id")
@@ -264,6 +271,7 @@ async function endTurn(
     readonly state: TurnState;
     readonly error: string;
     readonly spent: Spent | undefined;
+    readonly language?: Language | undefined;
     readonly now: number;
   },
 ): Promise<void> {
@@ -281,5 +289,9 @@ async function endTurn(
     })
     .where("id", "=", turn.id)
     .execute();
-  await trx.updateTable("chat").set({ owner: "", until: 0 }).where("id", "=", turn.hold.chat).execute();
+  await trx
+    .updateTable("chat")
+    .set({ owner: "", until: 0, ...(end.language === undefined ? {} : { language: end.language }) })
+    .where("id", "=", turn.hold.chat)
+    .execute();
 }

@@ -57,13 +57,14 @@ export class Workspaces {
 
   /**
    * Takes the whole folder of a chat away from where agents and downloads put things, at once: what comes from now on is of
-   * after that. Does nothing where that was done before and `drop` was not called since.
+   * after that. Does nothing where that was done before for the wish of `at` (epoch ms).
    */
-  setAside(chat: ChatId): void {
-    const aside = this.#aside(chat);
+  setAside(chat: ChatId, at: number): void {
+    const aside = join(this.#aside(chat), String(at));
     if (existsSync(aside)) return;
+    mkdirSync(this.#aside(chat), { recursive: true, mode: 0o700 });
     if (existsSync(this.folderOf(chat))) renameSync(this.folderOf(chat), aside);
-    else mkdirSync(aside, { recursive: true, mode: 0o700 });
+    else mkdirSync(aside, { mode: 0o700 });
   }
 
   /** How many files were set aside. */

@@ -42,7 +42,7 @@ function messageBlocks(message: Said): readonly ContentBlock[] {
   return [
     ...framesOf(message),
     ...event.content.flatMap((part, seq): readonly ContentBlock[] => {
-      if (part.type !== "text") return taken.get(seq)?.blocks ?? [];
+      if (part.type !== "text") return ownMedia(message, taken.get(seq)?.blocks ?? []);
       // Providers refuse a blank text, and with it every later turn of the thread that it stands in.
       return part.text.trim() === "" ? [] : [said(event, part)];
     }),
@@ -87,6 +87,11 @@ function quotedMedia({ media = [] }: Quote, taken: WaitingMessage["taken"]): rea
   return media
     .flatMap((_unfetched, at) => taken.get(quotedSeq(at))?.blocks ?? [])
     .map((block) => (block.type === "text" ? block : { ...block, quoted: true }));
+}
+
+function ownMedia({ event }: Said, blocks: readonly ContentBlock[]): readonly ContentBlock[] {
+  if (!event.forward) return blocks;
+  return blocks.map((block) => (block.type === "text" ? block : { ...block, forwarded: true }));
 }
 
 /**

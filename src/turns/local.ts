@@ -20,13 +20,18 @@ export function localFacts(
   };
 }
 
-/** What people of this turn write in, by their own words: not by what they forward. */
-export function languageIn({ messages }: Pick<ClaimedTurn, "messages">): Language {
-  return languageOf(
-    messages.flatMap(({ event }) =>
-      event.type === "reaction" || event.forward !== undefined
-        ? []
-        : event.content.flatMap((part) => (part.type === "text" ? [part.text] : [])),
-    ),
+/** What people of this turn write in, or wrote in before where these words do not decide. */
+export function languageIn(turn: Pick<ClaimedTurn, "messages" | "language">): Language {
+  return languageHeard(turn) ?? turn.language ?? "en";
+}
+
+/** The same by their own words alone, not by what they forward; undefined where these do not decide. */
+export function languageHeard({ messages }: Pick<ClaimedTurn, "messages">): Language | undefined {
+  const words = messages.flatMap(({ event }) =>
+    event.type === "reaction" || event.forward !== undefined
+      ? []
+      : event.content.flatMap((part) => (part.type === "text" ? [part.text] : [])),
   );
+  const heard = languageOf(words, "en");
+  return languageOf(words, "de") === heard ? heard : undefined;
 }

@@ -18,7 +18,7 @@ import { correctedRows, Corrections } from "./corrections.ts";
 import { failureWords } from "./failures.ts";
 import { HOLD_MS, keepHold } from "./hold.ts";
 import { Life } from "./life.ts";
-import { languageIn, localFacts } from "./local.ts";
+import { languageHeard, languageIn, localFacts } from "./local.ts";
 import { inPlace, piecesOf, refsOf } from "./planned.ts";
 import type { TurnParts } from "./parts.ts";
 
@@ -293,6 +293,7 @@ export class Turns {
           corrected,
           ...(acted ? { effectsOf: messageIdOf(turn) } : {}),
           touches,
+          language: languageHeard(turn),
           ...(running ? { news: { ...newsIn(end.known), spent: running.spent } } : {}),
           now: clock.now(),
         }),

@@ -11,10 +11,10 @@ import {
   nextDue,
   openMemory,
   putOff,
-  saidByOthers,
   touch,
   type Touch,
 } from "../../src/store/memory.ts";
+import { saidByOthers } from "../../src/store/unsaid.ts";
 import { moveChatsMemory, movePersonsMemory } from "../../src/store/memory-moves.ts";
 import { renameChannel } from "../../src/store/rename.ts";
 import { eachDatabase } from "../support/database.ts";
@@ -251,5 +251,16 @@ eachDatabase("facts", (open) => {
       "1 the group's",
     ]);
     expect(await contents(database, ADA)).toEqual([]);
+  });
+
+  it("hides one that no date can be read of, and no others", async () => {
+    const database = await open();
+    await remember(database, ADA, "likes tea", "has a dog");
+    await database.db
+      .updateTable("memory_fact")
+      .set({ said_at: 9e15 })
+      .where("content", "=", "likes tea")
+      .execute();
+    expect((await factsOf(database.db, ADA)).map(({ content }) => content)).toEqual(["has a dog"]);
   });
 });

@@ -180,7 +180,8 @@ describe("sweeping", () => {
     const { folder, root, workspaces } = await setUp();
     const workspace = join(root, "7/workspace");
     await mkdir(join(workspace, "results"), { recursive: true });
-    for (const name of ["results/old.txt", "results/new.txt", "notes.txt"]) await writeFile(join(workspace, name), "x");
+    for (const name of ["results/old.txt", "results/new.txt", "notes.txt"])
+      await writeFile(join(workspace, name), "x");
     for (const name of ["results/old.txt", "notes.txt"]) await utimes(join(workspace, name), OLD, OLD);
     await mkdir(join(folder, "elsewhere"));
     await writeFile(join(folder, "elsewhere/a"), "precious");

@@ -57,6 +57,7 @@ function onPostgres(): OpenDatabase {
         db,
         dialect: "postgres",
         light: (work) => db.transaction().execute(work),
+        erase: async () => true,
         close: () => db.destroy(),
       };
       await migrate(database, schema);

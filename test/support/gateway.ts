@@ -1,7 +1,13 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { AgentAnswer, AgentDefinition, AgentDesk, AgentRunner, AgentTurn } from "../../src/core/agent.ts";
+import type {
+  AgentAnswer,
+  AgentDefinition,
+  AgentDesk,
+  AgentRunner,
+  AgentTurn,
+} from "../../src/core/agent.ts";
 import type { ConnectionShown } from "../../src/core/standing.ts";
 import type { ChannelHost } from "../../src/core/host.ts";
 import type { Clock } from "../../src/core/clock.ts";

@@ -7,6 +7,7 @@ import type { BackgroundTask, TaskDesk } from "../../core/background.ts";
 import { frameReport } from "../harness/frame.ts";
 import type { Kit } from "../kit.ts";
 import { turnOf } from "../turn-config.ts";
+import { plainText } from "../words.ts";
 import { isOver, ledgerOf } from "./ledger.ts";
 
 /** What a tool needs of its run. */
@@ -25,7 +26,7 @@ export function backgroundKit(agents: readonly AgentDefinition[]): Kit {
   const start = tool(
     async ({ subagent, prompt }, run) =>
       await told("start_task", run, async (desk) => {
-        const task = await desk.start({ agent: subagent, prompt });
+        const task = await desk.start({ agent: subagent, prompt: plainText(prompt) });
         if (task === undefined) return failed("too many tasks are open here; wait for one, or cancel one");
         return { words: `${task.id} is begun. Its end will be told in the chat.`, tasks: [task] };
       }),
@@ -58,7 +59,7 @@ export function backgroundKit(agents: readonly AgentDefinition[]): Kit {
   const update = tool(
     async ({ task: id, addition }, run) =>
       await told("update_task", run, async (desk) => {
-        const task = await desk.update(id, addition);
+        const task = await desk.update(id, plainText(addition));
         return task === undefined ? await cannot(desk, id) : { words: `${id} is begun anew.`, tasks: [task] };
       }),
     {

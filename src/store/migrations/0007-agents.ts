@@ -14,6 +14,8 @@ export const agents: Migration = {
     const { id, key } = columns;
     const identity = (column: ColumnDefinitionBuilder): ColumnDefinitionBuilder => columns.identity(column);
     await schema.alterTable("inbox").addColumn("task", "text", empty).execute();
+    await schema.alterTable("chat").addColumn("language", "text", empty).execute();
+    await schema.alterTable("inbox").addColumn("unsaid", "bigint", zero).execute();
     for (const column of ["input_tokens", "cached_tokens", "output_tokens", "cost_micros"])
       await schema.alterTable("turn").addColumn(column, "bigint", zero).execute();
     await schema
@@ -92,7 +94,8 @@ export const agents: Migration = {
       .addColumn("content", "text", required)
       .addColumn("confidence", "real", required)
       .addColumn("said_at", "bigint", required)
-      .addColumn("thread", "text", required)
+      .addColumn("thread", key, required)
+      .addColumn("said_in", "text", empty)
       .addColumn("created_at", "bigint", required)
       .execute();
     await schema
@@ -101,6 +104,7 @@ export const agents: Migration = {
       .columns(["channel", "scope", "subject", "agent", "n"])
       .unique()
       .execute();
+    await schema.createIndex("memory_fact_thread").on("memory_fact").column("thread").execute();
     await schema
       .createTable("memory_work")
       .addColumn("thread", key, required)
