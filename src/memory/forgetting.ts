@@ -18,7 +18,7 @@ import {
 } from "../store/forget.ts";
 import type { Workspaces } from "../store/workspace.ts";
 
-/** Whoever is at work when a chat is forgotten is done with it by then. */
+/** So long it is tried again while others are at work. */
 const AT_WORK_MS = 3_600_000;
 const AGAIN_MS = 30_000;
 /** Between two times that the database is built anew, so many times as long as the first took. */
@@ -112,14 +112,20 @@ export class Forgetting {
     return true;
   }
 
-  /** Those that no other chat uses. Not while another may be about to; whether it is done. */
+  /**
+   * Those that no other chat uses; whether it is done. Not while another may be about to: in one transaction with the deed, so
+   * that nobody begins between the look and it.
+   */
   async #removeBlobs({ chat, at, blobs: refs }: PendingForget): Promise<boolean> {
     const { database, blobs, uses, clock } = this.#parts;
     if (refs.length === 0) return true;
     await uses.complete(clock.now());
-    const settled = clock.now() - at > AT_WORK_MS;
-    if (!settled && (await othersAtWork(database.db, chat))) return false;
-    for (const ref of await unused(database.db, refs)) blobs.remove(ref);
-    return true;
+    const removed = await database.db.transaction().execute(async (trx) => {
+      if (await othersAtWork(trx, chat)) return false;
+      for (const ref of await unused(trx, refs)) blobs.remove(ref);
+      return true;
+    });
+    // Where somebody always is at work, they go like all that nobody uses: when they are a day old.
+    return removed || clock.now() - at > AT_WORK_MS;
   }
 }

@@ -89,10 +89,14 @@ export class Memory {
   async recall(turn: ClaimedTurn, agent: AgentDefinition): Promise<string> {
     const [owner, ...others] = agent.memory?.facts ? ownersOf(turn) : [];
     if (!owner || others.length > 0) return "";
+    const { database, log } = this.#parts;
+    const { chat } = turn.hold;
+    const unread = (count: number): void =>
+      log.warn({ chat, count }, "something that is remembered could not be read");
     try {
-      return recalled(await factsOf(this.#parts.database.db, owner), owner.scope);
+      return recalled(await factsOf(database.db, owner, unread), owner.scope);
     } catch (err) {
-      this.#parts.log.warn({ chat: turn.hold.chat, err }, "what is remembered could not be read");
+      log.warn({ chat, err }, "what is remembered could not be read");
       return "";
     }
   }

@@ -292,19 +292,28 @@ async function changeFacts(
     .execute();
 }
 
-/** What is remembered, in the order of its numbers, but for rows that no date can be read of: one must not hide all others. */
-export async function factsOf(db: Queries, owner: FactOwner): Promise<readonly Fact[]> {
+/**
+ * What is remembered, in the order of its numbers, but for rows that no date can be read of: one must not hide all others.
+ * `unread` is told how many, where there are any.
+ */
+export async function factsOf(
+  db: Queries,
+  owner: FactOwner,
+  unread?: (count: number) => void,
+): Promise<readonly Fact[]> {
   const rows = await db
     .selectFrom("memory_fact")
     .select(["n", "content", "confidence", "said_at"])
     .where(isOwners(owner))
     .orderBy("n")
     .execute();
-  return rows.flatMap(({ n, content, confidence, said_at }) => {
+  const facts = rows.flatMap(({ n, content, confidence, said_at }) => {
     const saidAt = new Date(said_at);
     if (Number.isNaN(saidAt.getTime())) return [];
     return [{ id: n, content, confidence, saidAt: saidAt.toISOString() }];
   });
+  if (facts.length < rows.length) unread?.(rows.length - facts.length);
+  return facts;
 }
 
 /**

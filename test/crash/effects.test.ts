@@ -5,6 +5,7 @@ import { describe, expect, it } from "vitest";
 import { startOpenAi } from "../support/models/openai.ts";
 import type { Json, ModelRequest } from "../support/models/server.ts";
 import { operatorFolder, spawnPerch } from "../support/perch-process.ts";
+import { NO_SANDBOX } from "../support/sandbox.ts";
 import { startTelegram } from "../support/telegram/emulator.ts";
 
 const PRELOAD = pathToFileURL(join(import.meta.dirname, "../support/crash-preload.mjs")).href;
@@ -122,7 +123,7 @@ async function crash(
 const ANSWERS = ["It is done, as far as I know.", "Still here."];
 const UNKNOWN = "begun before, and was cut off before it was known whether it took effect";
 
-describe("kill -9 in a turn whose tool has an effect", () => {
+describe.skipIf(NO_SANDBOX)("kill -9 in a turn whose tool has an effect", () => {
   it.each([
     ["before the call is written down: it is made once", { before: 'insert into "effect"' }, 1, 2, "1"],
     [
@@ -163,10 +164,14 @@ describe("kill -9 in a turn whose tool has an effect", () => {
   });
 });
 
-it("kill -9 in a background task whose tool has an effect: it is not made again, and the subagent is told", async () => {
-  const seen = await crash({ during: true }, "task");
-  expect(seen.lines).toEqual(["done"]);
-  expect(seen.commands).toBe(1);
-  expect(seen.told).toContain(UNKNOWN);
-  expect(seen.answers.filter((text) => text.includes("t1 (scout) is done"))).toHaveLength(1);
-}, 90_000);
+it.skipIf(NO_SANDBOX)(
+  "kill -9 in a background task whose tool has an effect: it is not made again, and the subagent is told",
+  async () => {
+    const seen = await crash({ during: true }, "task");
+    expect(seen.lines).toEqual(["done"]);
+    expect(seen.commands).toBe(1);
+    expect(seen.told).toContain(UNKNOWN);
+    expect(seen.answers.filter((text) => text.includes("t1 (scout) is done"))).toHaveLength(1);
+  },
+  90_000,
+);

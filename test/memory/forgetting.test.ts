@@ -288,6 +288,45 @@ describe("/forget all", () => {
     expect(await everything(perch)).not.toContain("slow.txt");
   });
 
+  it("leaves a file to the daily survey where others are at work for hours: one of them may be about to name it", async () => {
+    const perch = await setUp({ limits: { fetchSeconds: 36_000, stallSeconds: 36_000 } });
+    const { platform, database, blobs, clock } = perch;
+    const bytes = Buffer.from("the same in two chats");
+    const declared = { bytes: bytes.length, filename: "same.txt" };
+    const send = (chat: string, ref: string) =>
+      platform.say(chat, [{ type: "unfetched", kind: "file", ref, declared }], {
+        from: { id: chat, name: chat },
+      });
+    platform.files.set("at-once", async function* () {
+      yield bytes;
+    });
+    let release = (): void => {};
+    const free = new Promise<void>((resolve) => (release = resolve));
+    platform.files.set("slow", async function* () {
+      await free;
+      yield bytes;
+    });
+    await send("ada", "at-once");
+    await perch.until(async () => {
+      await clock.advance(2_000);
+      return platform.textsIn("ada").length === 1;
+    });
+    const ref = await blobs.put(bytes);
+    await send("bob", "slow");
+    await perch.say("ada", "/forget all");
+    await perch.until(async () => {
+      await clock.advance(60_000);
+      return (await database.db.selectFrom("forgotten").selectAll().execute()).length === 0;
+    });
+    expect(await blobs.read(ref)).toEqual(bytes);
+    release();
+    await perch.until(async () => {
+      await clock.advance(2_000);
+      return platform.textsIn("bob").length === 1;
+    });
+    expect(await blobs.read(ref)).toEqual(bytes);
+  });
+
   it("is the owner's in a group, and leaves what people have said in private", async () => {
     const reply: Reply = facts("meets on Fridays");
     const perch = await setUp({ rules: { owner: "ada" } });

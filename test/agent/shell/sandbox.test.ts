@@ -6,26 +6,22 @@ import { dirname, join } from "node:path";
 import { spawn } from "node:child_process";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
-import { findSandbox, runIn, type Ran, type Sandbox, sandboxOf } from "../../../src/agent/shell/sandbox.ts";
+import { findSandbox, runIn, type Ran, sandboxOf } from "../../../src/agent/shell/sandbox.ts";
 import { manualClock } from "../../support/clock.ts";
+import { NO_SANDBOX, SANDBOX } from "../../support/sandbox.ts";
 
-const PATH = process.env["PATH"] ?? "";
 let root: string;
 let folder: string;
-let sandbox: Sandbox;
 beforeAll(async () => {
   root = await mkdtemp(join(tmpdir(), "perch-shell-"));
   folder = join(root, "chats", "7");
-  const found = await findSandbox(PATH, systemClock);
-  if (!found) throw new Error("these tests need bubblewrap, and a machine that lets it make namespaces");
-  sandbox = found;
 });
 afterAll(() => rm(root, { recursive: true, force: true }));
 
-const run = async (command: string, inside = sandbox): Promise<Ran> =>
+const run = async (command: string, inside = SANDBOX): Promise<Ran> =>
   await runIn(inside, folder, command, { clock: systemClock, signal: undefined });
 
-describe("a command in a sandbox", () => {
+describe.skipIf(NO_SANDBOX)("a command in a sandbox", () => {
   it("works in the folder of its chat, by both names of it", async () => {
     await mkdir(join(folder, "uploads"), { recursive: true });
     await writeFile(join(folder, "uploads", "note.txt"), "hello\n");
@@ -114,7 +110,7 @@ describe("a command in a sandbox", () => {
     await mkdir(other, { recursive: true });
     await symlink(root, join(other, "workspace"));
     await expect(
-      runIn(sandbox, other, "ls", { clock: systemClock, signal: undefined }),
+      runIn(SANDBOX, other, "ls", { clock: systemClock, signal: undefined }),
     ).rejects.toMatchObject({
       code: "data.unusable",
     });
@@ -147,7 +143,7 @@ describe("a command in a sandbox", () => {
 
   it("is ended after a minute, with everything in it", async () => {
     const clock = manualClock();
-    const running = runIn(sandbox, folder, "echo begun; (trap '' TERM; sleep 1001) & sleep 1002", {
+    const running = runIn(SANDBOX, folder, "echo begun; (trap '' TERM; sleep 1001) & sleep 1002", {
       clock,
       signal: undefined,
     });
@@ -160,7 +156,7 @@ describe("a command in a sandbox", () => {
 
   it("is ended with its turn", async () => {
     const turn = new AbortController();
-    const running = runIn(sandbox, folder, "sleep 1003", { clock: systemClock, signal: turn.signal });
+    const running = runIn(SANDBOX, folder, "sleep 1003", { clock: systemClock, signal: turn.signal });
     await begun("1003");
     turn.abort(new Error("stopped"));
     await expect(running).rejects.toThrow("stopped");
@@ -182,7 +178,7 @@ describe("a command in a sandbox", () => {
   });
 
   it("keeps its limits where there is no prlimit", async () => {
-    const plain = { ...sandbox, prlimit: undefined };
+    const plain = { ...SANDBOX, prlimit: undefined };
     expect((await run("echo well", plain)).output).toBe("well\n");
     expect((await run("dd if=/dev/zero of=/dev/null bs=3G count=1", plain)).exit).not.toBe(0);
   });

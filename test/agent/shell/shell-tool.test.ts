@@ -1,28 +1,21 @@
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../../src/core/clock.ts";
 import { createAgentRunner } from "../../../src/agent/runner.ts";
-import { findSandbox, type Sandbox } from "../../../src/agent/shell/sandbox.ts";
 import { shellTool } from "../../../src/agent/shell/shell-tool.ts";
 import { type LoggedLine, memoryLog } from "../../support/channel-host.ts";
 import { onSqlite } from "../../support/database.ts";
+import { NO_SANDBOX, SANDBOX } from "../../support/sandbox.ts";
 import { closeServers, served } from "../model-servers.ts";
 import { turn } from "../set-up.ts";
 import { toolBench, type ToolBench, toolWords } from "../tool-bench.ts";
-
-let sandbox: Sandbox;
-beforeAll(async () => {
-  const found = await findSandbox(process.env["PATH"] ?? "", systemClock);
-  if (!found) throw new Error("these tests need bubblewrap, and a machine that lets it make namespaces");
-  sandbox = found;
-});
 
 const open = onSqlite();
 
 async function setUp(): Promise<ToolBench & { readonly lines: readonly LoggedLine[] }> {
   const lines: LoggedLine[] = [];
-  const shell = shellTool(sandbox, { agent: "helper", clock: systemClock, log: memoryLog(lines) });
+  const shell = shellTool(SANDBOX, { agent: "helper", clock: systemClock, log: memoryLog(lines) });
   const bench = await toolBench({ database: await open(), tools: [shell as never], fields: { files: true } });
   onTestFinished(bench.close);
   return { ...bench, lines };
@@ -30,7 +23,7 @@ async function setUp(): Promise<ToolBench & { readonly lines: readonly LoggedLin
 
 const call = (command: string, id = "a") => ({ id, name: "shell", args: { command } });
 
-describe("a shell", () => {
+describe.skipIf(NO_SANDBOX)("a shell", () => {
   it("works on the files of its chat", async () => {
     const { server, say, folder } = await setUp();
     await mkdir(join(folder, "uploads"), { recursive: true });
@@ -115,7 +108,7 @@ describe("a shell", () => {
   });
 });
 
-describe("an agent with a shell", () => {
+describe.skipIf(NO_SANDBOX)("an agent with a shell", () => {
   it.each([
     ["has it where there is bubblewrap", process.env["PATH"] ?? "", ["shell"], 0],
     ["has none where there is no bubblewrap, and the log says so", "/nowhere", [], 1],
