@@ -74,11 +74,6 @@ export type State = {
   readonly _local?: readonly LocalWord[];
 };
 
-/** Without private fields: what others than the thread's own stages may see of it. */
-export function publicState(values: Readonly<Record<string, unknown>>): Readonly<Record<string, unknown>> {
-  return Object.fromEntries(Object.entries(values).filter(([name]) => !name.startsWith("_")));
-}
-
 /** `next` of undefined keeps what is there, for every field. */
 function keeping<Value>(
   initial: Value,

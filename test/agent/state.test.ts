@@ -1,6 +1,7 @@
-import { END, MemorySaver, START, StateGraph } from "@langchain/langgraph";
+import { Command, END, MemorySaver, START, StateGraph } from "@langchain/langgraph";
+import { AIMessage, createAgent, createMiddleware, fakeModel } from "langchain";
 import { describe, expect, it } from "vitest";
-import { publicState, STATE, type State } from "../../src/agent/state.ts";
+import { STATE, type State } from "../../src/agent/state.ts";
 
 /** A thread whose every turn has two steps side by side that write these fields, as two tools of one message do. */
 function thread(one: State, other: State) {
@@ -105,6 +106,32 @@ describe("what a thread keeps, written by two tools at once, in two turns", () =
   });
 });
 
-it("is private by its name: neither input nor shown", () => {
-  expect(publicState({ title: "A", _summary: 1, _local: [] })).toEqual({ title: "A" });
+it("is private by its name: no input sets it and no result shows it, and it stays from turn to turn", async () => {
+  const seen: (string | undefined)[] = [];
+  const agent = createAgent({
+    model: fakeModel(),
+    tools: [],
+    checkpointer: new MemorySaver(),
+    middleware: [
+      createMiddleware({
+        name: "Keeps",
+        stateSchema: STATE,
+        wrapModelCall({ state }) {
+          seen.push((state as unknown as State)._summary?.text); // as STATE declares it
+          const _summary = { text: `turn ${seen.length}`, path: "", times: 1 };
+          return new Command({ update: { _summary, title: "A", messages: [new AIMessage("ok")] } });
+        },
+      }),
+    ],
+  });
+  const config = { configurable: { thread_id: "1" } };
+  const input = {
+    messages: [{ role: "user", content: "hello" }],
+    _summary: { text: "not mine", path: "", times: 9 },
+  };
+  const first = await agent.graph.invoke(input as never, config); // what nobody may set
+  await agent.graph.invoke(input as never, config);
+  expect(seen).toEqual([undefined, "turn 1"]);
+  expect(Object.keys(first)).toContain("title");
+  expect(Object.keys(first).filter((name) => name.startsWith("_"))).toEqual([]);
 });
