@@ -106,6 +106,7 @@ describe("what a thread keeps, written by two tools at once, in two turns", () =
   });
 });
 
+/* oxlint-disable no-underscore-dangle -- LangChain takes such names for private */
 it("is private by its name: no input sets it and no result shows it, and it stays from turn to turn", async () => {
   const seen: (string | undefined)[] = [];
   const agent = createAgent({
@@ -135,3 +136,4 @@ it("is private by its name: no input sets it and no result shows it, and it stay
   expect(Object.keys(first)).toContain("title");
   expect(Object.keys(first).filter((name) => name.startsWith("_"))).toEqual([]);
 });
+/* oxlint-enable no-underscore-dangle */

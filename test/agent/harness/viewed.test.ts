@@ -216,10 +216,13 @@ describe("read_file", () => {
       "done",
     );
     await run("1", "look");
-    expect(looked).toEqual([
-      ["/uploads/a.jpg", { from: 2, count: 3 }],
-      ["/uploads/a.jpg", {}],
-    ]);
+    // Both are run at once.
+    expect(new Set(looked)).toEqual(
+      new Set([
+        ["/uploads/a.jpg", { from: 2, count: 3 }],
+        ["/uploads/a.jpg", {}],
+      ]),
+    );
     const messages = server.requests[1]?.body["messages"] as readonly Json[]; // of a chat request
     const results = messages.filter(({ role }) => role === "tool").map(({ content }) => content);
     expect(results).toEqual([
