@@ -9,7 +9,7 @@ import { columns, figure, median } from "./figures.ts";
 const small = process.env["PERCH_BENCH"] === "small";
 const SIZE = small
   ? { fresh: 40, warmUp: 20, growth: 200, floors: 60, each: 20, chats: 1_000 }
-  : { fresh: 300, warmUp: 100, growth: 2_000, floors: 300, each: 50, chats: 10_000 };
+  : { fresh: 300, warmUp: 100, growth: 2_000, floors: 150, each: 50, chats: 10_000 };
 /** A turn of the script is a question, a call, its result and an answer. */
 const MESSAGES_A_TURN = 4;
 
@@ -31,16 +31,16 @@ async function costs(): Promise<string> {
     }
   }
   await Promise.all(both.map((contender) => contender.close()));
-  // Without a summary between: what is compared is the length of the thread.
-  const long = await perch({ contextTokens: 100_000_000, messages: 100_000, characters: 1_000_000_000 });
+  // With the limits that agents have by themselves: what was said earlier is summed up meanwhile, and that is counted too.
+  const long = await perch();
   const lines: string[] = [];
   const at = new Map<number, number>();
-  const last = 1_000 / MESSAGES_A_TURN + 10;
+  const last = 1_000 / MESSAGES_A_TURN + 10; // turns
   const each: number[] = [];
   for (let n = 1; n <= last; n += 1) each.push(await timed(() => long.turn("1/bench/1", n)));
   for (const messages of [50, 1_000]) {
     const turn = Math.round(messages / MESSAGES_A_TURN);
-    at.set(messages, median(each.slice(turn - 10, turn + 10)));
+    at.set(messages, mean(each.slice(turn - 10, turn + 10)));
   }
   await long.close();
   const [floor = [], ours = []] = took;
@@ -85,6 +85,7 @@ async function growth(): Promise<string> {
       sent.push(contender.model.largest());
     }
     await contender.close();
+    process.stderr.write(`${contender.name}: ${turns} turns\n`);
     const marks = [SIZE.each, Math.round(turns / 2), turns];
     const shown = marks.map((mark) => {
       const part = (of: readonly number[]): string => figure(mean(of.slice(mark - SIZE.each, mark)));

@@ -19,7 +19,7 @@ import type { Log } from "../src/core/log.ts";
 import { FileBlobs } from "../src/store/blobs.ts";
 import { openSqlite } from "../src/store/sqlite.ts";
 import { threadStore } from "../src/store/threads.ts";
-import { ScriptedModel, TOOL } from "./scripted-model.ts";
+import { QUESTION, ScriptedModel, TOOL } from "./scripted-model.ts";
 
 /** One agent that is talked to in one chat. */
 export type Contender = {
@@ -32,7 +32,7 @@ export type Contender = {
   close(): Promise<void>;
 };
 
-const QUESTION = "What do you think of this? ".repeat(8);
+const ASKED = QUESTION.repeat(8);
 const SENSES: Senses = { images: true, pdf: true, audio: false };
 const NOBODY = { chat: 1 as ChatId, owner: "bench", epoch: 1 };
 
@@ -56,7 +56,7 @@ export function bare(name: string, saver: BaseCheckpointSaver, folder?: string):
     folder,
     async turn(thread, n) {
       await agent.invoke(
-        { messages: [new HumanMessage({ id: `m${n}`, content: `${n}: ${QUESTION}` })] },
+        { messages: [new HumanMessage({ id: `m${n}`, content: `${n}: ${ASKED}` })] },
         { configurable: { thread_id: thread }, recursionLimit: 200 },
       );
     },
@@ -84,7 +84,7 @@ export function deepOnSqlite(): Contender {
     folder,
     async turn(thread, n) {
       await agent.invoke(
-        { messages: [new HumanMessage({ id: `m${n}`, content: `${n}: ${QUESTION}` })] },
+        { messages: [new HumanMessage({ id: `m${n}`, content: `${n}: ${ASKED}` })] },
         { configurable: { thread_id: thread }, recursionLimit: 200 },
       );
     },
@@ -103,7 +103,7 @@ export async function perch(
     prompt: "You help.",
     model: { provider: "openai", name: "scripted" },
     files: false,
-    limits: { turnSeconds: 600, messages: 100, characters: 102_400, mediaTurns: 3, ...limits },
+    limits: { turnSeconds: 600, messages: 200, characters: 400_000, mediaTurns: 3, ...limits },
   };
   const database = await openSqlite(join(folder, "perch.db"));
   const blobs = new FileBlobs(join(folder, "blobs"));
@@ -126,7 +126,7 @@ export async function perch(
         thread,
         agent: definition,
         messageId: `m${n}`,
-        content: [{ type: "text", text: `${n}: ${QUESTION}` }] as const,
+        content: [{ type: "text", text: `${n}: ${ASKED}` }] as const,
         sentAt: "2026-11-30T12:00:00Z",
         folder: join(folder, "chats", "1"),
       };

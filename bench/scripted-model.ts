@@ -5,6 +5,9 @@ import type { ChatResult } from "@langchain/core/outputs";
 
 /** The one tool that it calls. */
 export const TOOL = "look_up";
+/** What a turn asks; a summary of such turns begins otherwise. */
+export const QUESTION = "What do you think of this? ";
+const ASKED = /^\d+: What do you think/;
 /** What it says of one turn's question, in characters: a usual answer. */
 const ANSWER_CHARACTERS = 200;
 
@@ -38,7 +41,9 @@ export class ScriptedModel extends BaseChatModel {
     const characters = messages.reduce((sum, message) => sum + message.text.length, 0);
     this.#characters = Math.max(this.#characters, characters);
     this.#calls += 1;
-    const asks = HumanMessage.isInstance(messages.at(-1));
+    const last = messages.at(-1);
+    // Whatever else it is asked, such as for a summary, it answers in words.
+    const asks = HumanMessage.isInstance(last) && ASKED.test(last.text);
     const used = { input_tokens: Math.ceil(characters / 4), output_tokens: 50 };
     const message = new AIMessage({
       content: asks ? "" : `Answer ${this.#calls}. ${"It is so. ".repeat(ANSWER_CHARACTERS / 10)}`,
