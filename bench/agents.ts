@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { tmpdir } from "node:os";
 import { HumanMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
-import { type BaseCheckpointSaver, MemorySaver } from "@langchain/langgraph-checkpoint";
+import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 import { createDeepAgent } from "deepagents";
 import { createAgent } from "langchain";
@@ -46,10 +46,13 @@ function lookUp() {
   });
 }
 
-/** What a bare agent of LangChain is with a saver of its own. */
-export function bare(name: string, saver: BaseCheckpointSaver, folder?: string): Contender {
-  const model = new ScriptedModel();
-  const agent = createAgent({ model, tools: [lookUp()], checkpointer: saver });
+/** An agent of somebody else's, with a saver of its own. */
+function bare(
+  name: string,
+  model: ScriptedModel,
+  agent: { invoke(input: object, config: object): Promise<unknown> },
+  folder?: string,
+): Contender {
   return {
     name,
     model,
@@ -65,31 +68,28 @@ export function bare(name: string, saver: BaseCheckpointSaver, folder?: string):
 }
 
 export function bareInMemory(): Contender {
-  return bare("createAgent + MemorySaver", new MemorySaver());
+  const model = new ScriptedModel();
+  const agent = createAgent({ model, tools: [lookUp()], checkpointer: new MemorySaver() });
+  return bare("createAgent + MemorySaver", model, agent as never); // more is asked of its input than it needs
 }
 
 export function bareOnSqlite(): Contender {
-  const folder = mkdtempSync(join(tmpdir(), "perch-bench-bare-"));
-  return bare("createAgent + SqliteSaver", SqliteSaver.fromConnString(join(folder, "saver.db")), folder);
+  const model = new ScriptedModel();
+  const { folder, checkpointer } = saverIn("perch-bench-bare-");
+  const agent = createAgent({ model, tools: [lookUp()], checkpointer });
+  return bare("createAgent + SqliteSaver", model, agent as never, folder); // as above
 }
 
 export function deepOnSqlite(): Contender {
-  const folder = mkdtempSync(join(tmpdir(), "perch-bench-deep-"));
   const model = new ScriptedModel();
-  const checkpointer = SqliteSaver.fromConnString(join(folder, "saver.db"));
+  const { folder, checkpointer } = saverIn("perch-bench-deep-");
   const agent = createDeepAgent({ model, tools: [lookUp()], checkpointer });
-  return {
-    name: "createDeepAgent + SqliteSaver",
-    model,
-    folder,
-    async turn(thread, n) {
-      await agent.invoke(
-        { messages: [new HumanMessage({ id: `m${n}`, content: `${n}: ${ASKED}` })] },
-        { configurable: { thread_id: thread }, recursionLimit: 200 },
-      );
-    },
-    async close() {},
-  };
+  return bare("createDeepAgent + SqliteSaver", model, agent as never, folder); // as above
+}
+
+function saverIn(prefix: string): { readonly folder: string; readonly checkpointer: SqliteSaver } {
+  const folder = mkdtempSync(join(tmpdir(), prefix));
+  return { folder, checkpointer: SqliteSaver.fromConnString(join(folder, "saver.db")) };
 }
 
 /** The whole harness, on the store. */

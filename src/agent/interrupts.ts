@@ -1,6 +1,7 @@
 import type { ContentBlock } from "../core/blocks.ts";
 import type { StoredEffect } from "../core/effects.ts";
 import { say, type Language } from "../core/sentences.ts";
+import { isObject } from "./harness/calls.ts";
 
 /** What a graph, or a tool of it, waits to be told: it has called `interrupt(value)`. */
 export type Interrupt = { readonly id: string; readonly value: unknown };
@@ -57,7 +58,7 @@ const CHOICE_CHARACTERS = 200;
 /** What a person is asked: a text, or `{question | message, choices?}`; for anything else a sentence of ours. */
 export function questionOf(value: unknown, language: Language | undefined): Question {
   if (typeof value === "string" && value.trim() !== "") return { markdown: value };
-  const { question, message, choices } = (isRecord(value) ? value : {}) as {
+  const { question, message, choices } = (isObject(value) ? value : {}) as {
     readonly question?: unknown;
     readonly message?: unknown;
     readonly choices?: unknown;
@@ -91,8 +92,4 @@ export function answerIn(content: readonly ContentBlock[]): string | undefined {
   const said = texts.filter((text) => text.split("\n").some((line) => !/^\s*[[>]/.test(line)));
   const words = (said.length === 0 ? texts.slice(-1) : said).join("\n").trim();
   return words === "" ? undefined : words;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null;
 }

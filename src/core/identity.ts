@@ -31,3 +31,8 @@ export function idsOf(person: { readonly id: string; readonly also?: readonly st
 export function threadId(chat: ChatId, agent: string, n: number): ThreadId {
   return `${chat}/${agent}/${n}`;
 }
+
+/** What a thread knows a turn's message by, however often the turn is run. */
+export function messageIdOf(intent: number): string {
+  return `intent-${intent}`;
+}

@@ -1,4 +1,4 @@
-import type { ChatId } from "../core/identity.ts";
+import { type ChatId, messageIdOf } from "../core/identity.ts";
 import type { KeptRow } from "./edits.ts";
 import type { BegunWork } from "./memory.ts";
 import type { Queries } from "./tables.ts";
@@ -37,8 +37,8 @@ export async function unsay(
     .where((eb) =>
       eb.or(
         intents.flatMap((intent) => [
-          eb("said_in", "=", idOf(intent)),
-          eb("said_in", "like", `${idOf(intent)}/%`),
+          eb("said_in", "=", messageIdOf(intent)),
+          eb("said_in", "like", `${messageIdOf(intent)}/%`),
         ]),
       ),
     )
@@ -63,7 +63,7 @@ export async function unsaidIn(
     .where("unsaid", ">", 0)
     .execute();
   return rows.flatMap(({ intent, unsaid }) =>
-    unsaid > 1 ? [idOf(intent), `${idOf(intent)}/`] : [idOf(intent)],
+    unsaid > 1 ? [messageIdOf(intent), `${messageIdOf(intent)}/`] : [messageIdOf(intent)],
   );
 }
 
@@ -83,10 +83,5 @@ export async function saidByOthers(
     .where("sender", "!=", owner.subject)
     .where("sender", "!=", "")
     .execute();
-  return rows.map(({ intent }) => idOf(intent));
-}
-
-/** As the first message of a turn is called in its thread. */
-function idOf(intent: number): string {
-  return `intent-${intent}`;
+  return rows.map(({ intent }) => messageIdOf(intent));
 }

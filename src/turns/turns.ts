@@ -1,7 +1,7 @@
 import type { AgentAnswer, AgentDefinition, AgentTurn } from "../core/agent.ts";
 import type { Channel, PieceBody } from "../core/channel.ts";
 import { asError, type ErrorCode, GatewayError, hasCode } from "../core/errors.ts";
-import type { ChannelId, ChatId } from "../core/identity.ts";
+import { type ChannelId, type ChatId, messageIdOf } from "../core/identity.ts";
 import { say } from "../core/sentences.ts";
 import { unlessAborted } from "../core/unless-aborted.ts";
 import type { TaskOrigin } from "../store/background.ts";
@@ -198,7 +198,7 @@ export class Turns {
           hold: turn.hold,
           thread: turn.thread,
           agent,
-          messageId: messageIdOf(turn),
+          messageId: messageIdOf(turn.intent),
           effects,
           content: contentOf(turn.messages, turn.asides),
           sentAt: turn.messages[0]?.event.sentAt ?? "",
@@ -230,10 +230,10 @@ export class Turns {
 
   #effectsOf(turn: ClaimedTurn): TurnEffects {
     const { database, clock, log, cutOff } = this.#parts;
-    const { hold, thread, again } = turn;
+    const { hold, thread, intent, again } = turn;
     return turnEffects(
       database,
-      { hold, thread, message: messageIdOf(turn), again },
+      { hold, thread, message: messageIdOf(intent), again },
       { clock, log, closing: cutOff },
     );
   }
@@ -291,7 +291,7 @@ export class Turns {
           error: end.error,
           pieces: end.state === "done" ? await inPlace(database, turn, pieces) : pieces,
           corrected,
-          ...(acted ? { effectsOf: messageIdOf(turn) } : {}),
+          ...(acted ? { effectsOf: messageIdOf(turn.intent) } : {}),
           touches,
           language: languageHeard(turn),
           ...(running ? { news: { ...newsIn(end.known), spent: running.spent } } : {}),
@@ -338,9 +338,4 @@ function newsIn({ title, window }: Pick<AgentAnswer, "title" | "window"> = {}): 
 function originOf(turn: ClaimedTurn): TaskOrigin {
   const { hold, to, agent, thread } = turn;
   return { chat: hold.chat, to, agent, thread, language: languageIn(turn) };
-}
-
-/** What the thread knows the turn by, however often it is run. */
-function messageIdOf({ intent }: ClaimedTurn): string {
-  return `intent-${intent}`;
 }

@@ -14,7 +14,7 @@ import type { Database } from "../../src/store/database.ts";
 import { threadStore } from "../../src/store/threads.ts";
 import { memoryLog } from "../support/channel-host.ts";
 import { eachDatabase } from "../support/database.ts";
-import { definition, memoryBlobs, turn } from "./set-up.ts";
+import { definition, memoryBlobs, turn, holdChat } from "./set-up.ts";
 import { toolBench, type ToolBench, toolWords } from "./tool-bench.ts";
 
 const GRAPH = definition({
@@ -33,11 +33,7 @@ function runnerOn(database: Database): AgentRunner {
 }
 
 async function asking(database: Database) {
-  // The chat that the turns of set-up.ts hold.
-  await database.db
-    .insertInto("chat")
-    .values({ id: 7 as never, channel: "toy", kind: "private", owner: "test", epoch: 1, until: 1e15 })
-    .execute();
+  await holdChat(database);
   let runner = runnerOn(database);
   const run = async (
     id: string,

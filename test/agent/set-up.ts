@@ -8,7 +8,8 @@ import type { AgentDefinition, AgentTurn, Blobs } from "../../src/core/agent.ts"
 import type { BlobRef, ContentBlock } from "../../src/core/blocks.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
 import { GatewayError } from "../../src/core/errors.ts";
-import type { ChatId } from "../../src/core/identity.ts";
+import type { ChatId, Hold } from "../../src/core/identity.ts";
+import type { Database } from "../../src/store/database.ts";
 import { type AgentHouse, createAgentRunner } from "../../src/agent/runner.ts";
 import { memoryLog } from "../support/channel-host.ts";
 
@@ -42,7 +43,7 @@ export function definition(fields: Partial<AgentDefinition> = {}): AgentDefiniti
 
 export function turn(agent: AgentDefinition, id: string, said: string | readonly ContentBlock[]): AgentTurn {
   return {
-    hold: { chat: 7 as ChatId, owner: "test", epoch: 1 }, // a chat of the test's own
+    hold: HOLD,
     thread: "7/helper/1",
     agent,
     messageId: id,
@@ -50,6 +51,19 @@ export function turn(agent: AgentDefinition, id: string, said: string | readonly
     sentAt: "2026-03-01T12:00:00Z",
     folder: folderOfTest(),
   };
+}
+
+/** Of a chat of the test's own. */
+const HOLD: Hold = { chat: 7 as ChatId, owner: "test", epoch: 1 };
+
+/** Makes the chat of `turn` on a real database, held for as long as the test lasts. */
+export async function holdChat(database: Database): Promise<Hold> {
+  const { chat, ...held } = HOLD;
+  await database.db
+    .insertInto("chat")
+    .values({ id: chat as never, channel: "toy", kind: "private", ...held, until: 1e15 }) // else given by the database
+    .execute();
+  return HOLD;
 }
 
 const folders = new Map<string, string>();

@@ -7,7 +7,7 @@ import { SystemMessage, createAgent } from "langchain";
 import type { AgentAnswer, AgentDefinition, AgentTurn } from "../../src/core/agent.ts";
 import type { ContentBlock } from "../../src/core/blocks.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
-import type { ChatId, Hold } from "../../src/core/identity.ts";
+import type { Hold } from "../../src/core/identity.ts";
 import type { BuiltAgent } from "../../src/agent/built.ts";
 import { harness } from "../../src/agent/harness/harness.ts";
 import { loadModel } from "../../src/agent/models.ts";
@@ -20,7 +20,7 @@ import { threadStore } from "../../src/store/threads.ts";
 import { type LoggedLine, memoryLog } from "../support/channel-host.ts";
 import type { ModelServer } from "../support/models/server.ts";
 import { WIRES, type WireName } from "./model-servers.ts";
-import { definition, turn } from "./set-up.ts";
+import { definition, turn, holdChat } from "./set-up.ts";
 
 export type ToolBench = {
   readonly server: ModelServer;
@@ -66,11 +66,7 @@ export async function toolBench(options: {
   const logged: LoggedLine[] = [];
   const log = memoryLog(logged);
   const blobs = new FileBlobs(join(folder, "blobs"));
-  const hold: Hold = { chat: 7 as ChatId, owner: "test", epoch: 1 };
-  await database.db
-    .insertInto("chat")
-    .values({ id: hold.chat as never, channel: "toy", kind: "private", owner: "test", epoch: 1, until: 1e15 })
-    .execute();
+  const hold = await holdChat(database);
   const senses = { images: false, pdf: false, audio: false };
   const build = async (): Promise<BuiltAgent> => {
     const parts = { blobs, senses, files: agent.files, clock, log, tools: [...options.tools] };

@@ -6,7 +6,6 @@ import { onTestFinished } from "vitest";
 import type { AgentAnswer, AgentDefinition, AgentTurn, Compacted } from "../../src/core/agent.ts";
 import type { ContentBlock } from "../../src/core/blocks.ts";
 import { type Clock, systemClock } from "../../src/core/clock.ts";
-import type { ChatId, Hold } from "../../src/core/identity.ts";
 import { type AgentHouse, createAgentRunner } from "../../src/agent/runner.ts";
 import { ThreadSaver } from "../../src/agent/threads.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
@@ -16,7 +15,7 @@ import { threadStore } from "../../src/store/threads.ts";
 import { type LoggedLine, memoryLog } from "../support/channel-host.ts";
 import type { ModelServer } from "../support/models/server.ts";
 import { WIRES, type WireName } from "./model-servers.ts";
-import { definition, turn } from "./set-up.ts";
+import { definition, turn, holdChat } from "./set-up.ts";
 
 /** An agent as a gateway has it: its real kits, the real saver on a real database, a model behind a real server. */
 export type WholeBench = {
@@ -66,11 +65,7 @@ export async function wholeBench(
   const logged: LoggedLine[] = [];
   const log = memoryLog(logged);
   const blobs = new FileBlobs(join(home, "blobs"));
-  const hold: Hold = { chat: 7 as ChatId, owner: "test", epoch: 1 };
-  await database.db
-    .insertInto("chat")
-    .values({ id: hold.chat as never, channel: "toy", kind: "private", owner: "test", epoch: 1, until: 1e15 })
-    .execute();
+  const hold = await holdChat(database);
   const saver = (): ThreadSaver => new ThreadSaver({ store: threadStore(database), blobs, mediaTurns: 2 });
   const houses: AgentHouse[] = [];
   const build = (): AgentHouse => {

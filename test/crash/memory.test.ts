@@ -1,122 +1,17 @@
-import { readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { pathToFileURL } from "node:url";
-import { afterEach, describe, expect, it } from "vitest";
-import { scaledClock } from "../../src/core/clock.ts";
-import { startOpenAi } from "../support/models/openai.ts";
-import type { ModelRequest, ModelServer } from "../support/models/server.ts";
-import { type OperatorFolder, operatorFolder, spawnPerch } from "../support/perch-process.ts";
-import { startTelegram } from "../support/telegram/emulator.ts";
+import { describe, expect, it } from "vitest";
+import { type KilledPerch, killedPerch } from "../support/killed-perch.ts";
+import type { ModelRequest } from "../support/models/server.ts";
 
-const PRELOAD = pathToFileURL(join(import.meta.dirname, "../support/crash-preload.mjs")).href;
-const RATE = 4;
-const PERSON = 1_001;
 const SECRET = "Xanadu-4711";
 
-/** The process is started again as often as it ends, which it does once: where `after` or the test says. */
-type Bench = {
-  readonly folder: OperatorFolder;
-  readonly model: ModelServer;
-  /** From now on the next commit with the statement is the last thing the process does. */
-  arm(): void;
-  kill(): void;
-  readonly kills: () => number;
-  /** Says something in private. */
-  say(text: string): void;
-  /** All that was sent, texts and captions. */
-  readonly texts: () => readonly string[];
-  readonly documents: () => number;
-  readonly distilled: () => readonly ModelRequest[];
-  /** Resolves once it holds; looked at whenever something was sent or asked, and when the process has ended. */
-  seen(holds: () => boolean): Promise<void>;
-};
-
-const open: (() => Promise<void>)[] = [];
-
-afterEach(async () => {
-  for (const close of open.splice(0)) await close();
-});
-
-async function setUp(after?: string): Promise<Bench> {
-  const origin = Date.now();
-  const clock = scaledClock(RATE, origin);
-  const telegram = await startTelegram({ clock });
-  const model = await startOpenAi({ clock, otherwise: answer });
-  const folder = await operatorFolder({
-    "config/perch.yaml": [
-      `channels: { tg: { kind: telegram, token: "\${TOKEN}", apiRoot: "${telegram.apiRoot}", agent: helper, allow: ["${PERSON}"] } }`,
-      "agents: { folder: ../agents }",
-      "http: { port: 0 }",
-    ].join("\n"),
-    "agents/helper.md": `---\nmodel: openai:test\nbaseUrl: ${model.url}\napiKey: \${KEY}\nmemory: { facts: true, quietSeconds: 4 }\n---\nYou help.\n`,
-  });
-  const armed = join(folder.path, "armed");
-  let kills = 0;
-  let child: ReturnType<typeof spawnPerch> | undefined;
-  const until = { done: false };
-  const looks = new Set<() => void>();
-  const look = (): void => {
-    for (const each of looks) each();
-  };
-  let fault: Error | undefined;
-  const keepRunning = (async () => {
-    while (!until.done) {
-      child = spawnPerch({
-        folder: folder.path,
-        node: ["--import", PRELOAD],
-        env: {
-          TOKEN: telegram.token,
-          KEY: "none",
-          PERCH_LOG: "warn",
-          PERCH_CLOCK: `${RATE}@${origin}`,
-          ...(after === undefined ? {} : { PERCH_CRASH_AFTER: after, PERCH_CRASH_IF: armed }),
-        },
-      });
-      const code = await child.ended;
-      if (until.done) return;
-      if (code !== null) {
-        fault = new Error(`perch ended by itself with ${code}:\n${child.output()}`);
-        return look();
-      }
-      kills += 1;
-      rmSync(armed, { force: true });
-      look();
-    }
-  })();
-  telegram.on("afterCommit", look);
-  model.on("request", look);
-  open.push(async () => {
-    until.done = true;
-    child?.child.kill("SIGTERM");
-    await keepRunning;
-    await telegram.close();
-    await model.close();
-    await folder.remove();
-  });
-  const chat = telegram.privateChat({ id: PERSON, firstName: "Ada" });
-  return {
-    folder,
-    model,
-    arm: () => writeFileSync(armed, ""),
-    kill: () => child?.child.kill("SIGKILL"),
-    kills: () => kills,
-    say: (text) => void chat.sendText(text),
-    texts: () => telegram.sent.map(({ text, caption }) => text ?? caption ?? ""),
-    documents: () => telegram.sent.filter(({ media }) => media?.kind === "document").length,
-    distilled: () => model.requests.filter(isMemory),
-    async seen(holds) {
-      await new Promise<void>((resolve, reject) => {
-        const each = (): void => {
-          if (fault) reject(fault);
-          else if (!holds()) return;
-          else resolve();
-          looks.delete(each);
-        };
-        looks.add(each);
-        each();
-      });
-    },
-  };
+async function setUp(
+  after?: string,
+): Promise<KilledPerch & { readonly distilled: () => readonly ModelRequest[] }> {
+  const helper = { keys: "memory: { facts: true, quietSeconds: 4 }", prompt: "You help." };
+  const perch = await killedPerch({ agents: { helper }, answer, after });
+  return { ...perch, distilled: () => perch.model.requests.filter(isMemory) };
 }
 
 function isMemory({ body }: ModelRequest): boolean {

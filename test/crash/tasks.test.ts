@@ -1,16 +1,6 @@
-import { rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
-import { scaledClock } from "../../src/core/clock.ts";
-import { startOpenAi } from "../support/models/openai.ts";
+import { killedPerch } from "../support/killed-perch.ts";
 import type { Answer, ModelRequest } from "../support/models/server.ts";
-import { operatorFolder, spawnPerch } from "../support/perch-process.ts";
-import { startTelegram } from "../support/telegram/emulator.ts";
-
-const PRELOAD = pathToFileURL(join(import.meta.dirname, "../support/crash-preload.mjs")).href;
-const RATE = 4;
-const PERSON = 1_001;
 
 /** Where the process is to end: while the subagent's model is asked, or after a commit with such a statement. */
 const POINTS: readonly (readonly [string, { readonly after?: string }])[] = [
@@ -27,70 +17,28 @@ async function run({ after }: (typeof POINTS)[number][1]): Promise<{
   readonly told: readonly string[];
   readonly begun: number;
 }> {
-  const origin = Date.now();
-  const clock = scaledClock(RATE, origin);
-  const telegram = await startTelegram({ clock });
-  const model = await startOpenAi({ clock, otherwise: answer });
-  const folder = await operatorFolder({
-    "config/perch.yaml": [
-      `channels: { tg: { kind: telegram, token: "\${TOKEN}", apiRoot: "${telegram.apiRoot}", agent: helper, allow: ["${PERSON}"] } }`,
-      "agents: { folder: ../agents }",
-      "http: { port: 0 }",
-    ].join("\n"),
-    "agents/helper.md": `---\nmodel: openai:test\nbaseUrl: ${model.url}\napiKey: \${KEY}\nsubagents: [scout]\nbackground: true\n---\nYou are the boss.\n`,
-    "agents/scout.md": `---\nmodel: openai:test\nbaseUrl: ${model.url}\napiKey: \${KEY}\n---\nYou are scout.\n`,
+  const perch = await killedPerch({
+    agents: {
+      helper: { keys: "subagents: [scout]\nbackground: true", prompt: "You are the boss." },
+      scout: { keys: "files: true", prompt: "You are scout." },
+    },
+    answer,
+    after,
   });
-  const armed = join(folder.path, "armed");
-  writeFileSync(armed, "");
-  let kills = 0;
-  let child: ReturnType<typeof spawnPerch> | undefined;
+  const { model, kills } = perch;
   if (after === undefined)
     model.on("request", (request) => {
-      if (isScout(request) && kills === 0) child?.child.kill("SIGKILL");
+      if (isScout(request) && kills() === 0) perch.kill();
     });
-  const until = { done: false };
-  const keepRunning = (async () => {
-    while (!until.done) {
-      child = spawnPerch({
-        folder: folder.path,
-        node: ["--import", PRELOAD],
-        env: {
-          TOKEN: telegram.token,
-          KEY: "none",
-          PERCH_LOG: "warn",
-          PERCH_CLOCK: `${RATE}@${origin}`,
-          ...(after === undefined ? {} : { PERCH_CRASH_AFTER: after, PERCH_CRASH_IF: armed }),
-        },
-      });
-      const code = await child.ended;
-      if (until.done) return;
-      if (code !== null) throw new Error(`perch ended by itself with ${code}:\n${child.output()}`);
-      kills += 1;
-      rmSync(armed, { force: true });
-    }
-  })();
-  const texts = (): readonly string[] => telegram.sent.map(({ text }) => text ?? "");
-  const ends = (): readonly string[] => texts().filter((text) => text.includes("Background task"));
-  const chat = telegram.privateChat({ id: PERSON, firstName: "Ada" });
-  const seen = async (holds: () => boolean): Promise<void> => {
-    while (!holds()) await new Promise<void>((resolve) => (changed = resolve));
-  };
-  let changed = (): void => {};
-  telegram.on("afterCommit", () => changed());
-  chat.sendText("count the ships");
-  await Promise.race([seen(() => ends().length > 0 && kills > 0), keepRunning]);
+  else perch.arm();
+  const ends = (): readonly string[] => perch.texts().filter((text) => text.includes("Background task"));
+  perch.say("count the ships");
+  await perch.seen(() => ends().length > 0 && kills() > 0);
   // What would come a second time comes before the answer to this.
-  chat.sendText("anything else?");
-  await Promise.race([seen(() => texts().some((text) => text.includes("nothing else"))), keepRunning]);
-  until.done = true;
-  child?.child.kill("SIGTERM");
-  await keepRunning;
-  const told = ends();
-  const begun = model.requests.filter(isScout).length;
-  await telegram.close();
-  await model.close();
-  await folder.remove();
-  return { kills, told, begun };
+  perch.say("anything else?");
+  await perch.seen(() => perch.texts().some((text) => text.includes("nothing else")));
+  await perch.end();
+  return { kills: kills(), told: ends(), begun: model.requests.filter(isScout).length };
 }
 
 function isScout({ body }: ModelRequest): boolean {

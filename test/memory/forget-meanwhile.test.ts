@@ -1,21 +1,9 @@
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { GatewayError } from "../../src/core/errors.ts";
 import type { Place } from "../../src/core/events.ts";
-import { facts, remembering, type Remembering } from "./remembering.ts";
-
-const open: { close(): Promise<void> }[] = [];
-
-async function setUp(options: Parameters<typeof remembering>[0] = {}): Promise<Remembering> {
-  const made = await remembering(options);
-  open.push(made);
-  return made;
-}
-
-afterEach(async () => {
-  for (const each of open.splice(0)) await each.close();
-});
+import { facts, type Remembering, setUp } from "./remembering.ts";
 
 const SECRET = "the-word-4711";
 

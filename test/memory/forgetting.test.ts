@@ -3,25 +3,13 @@ import { existsSync } from "node:fs";
 import { mkdir, readdir, readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { sql } from "kysely";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { refsIn } from "../../src/store/blob-use.ts";
 import { forgetChat } from "../../src/store/forget.ts";
 import type { ChatId } from "../../src/core/identity.ts";
 import type { Place } from "../../src/core/events.ts";
 import type { Reply } from "../support/models/server.ts";
-import { facts, remembering, type Remembering } from "./remembering.ts";
-
-const open: { close(): Promise<void> }[] = [];
-
-async function setUp(options: Parameters<typeof remembering>[0] = {}): Promise<Remembering> {
-  const made = await remembering(options);
-  open.push(made);
-  return made;
-}
-
-afterEach(async () => {
-  for (const each of open.splice(0)) await each.close();
-});
+import { facts, remembering, type Remembering, setUp } from "./remembering.ts";
 
 const GROUP: Place = { chat: "family", kind: "group" };
 const SECRET = "the-word-4711";

@@ -1,19 +1,7 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { Place } from "../../src/core/events.ts";
 import { touch } from "../../src/store/memory.ts";
-import { facts, NO_FACTS, remembering, type Remembering } from "./remembering.ts";
-
-const open: { close(): Promise<void> }[] = [];
-
-async function setUp(options: Parameters<typeof remembering>[0] = {}): Promise<Remembering> {
-  const made = await remembering(options);
-  open.push(made);
-  return made;
-}
-
-afterEach(async () => {
-  for (const each of open.splice(0)) await each.close();
-});
+import { facts, NO_FACTS, type Remembering, setUp } from "./remembering.ts";
 
 const GROUP: Place = { chat: "family", kind: "group" };
 const last = (perch: Remembering, chat = "ada"): string => perch.platform.textsIn(chat).at(-1) ?? "";

@@ -1,22 +1,10 @@
 import { readdir } from "node:fs/promises";
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { beginWork, finishWork, touch } from "../../src/store/memory.ts";
 import type { Place } from "../../src/core/events.ts";
 import { AGENT } from "../support/gateway.ts";
 import type { Reply } from "../support/models/server.ts";
-import { facts, remembering, type Remembering } from "./remembering.ts";
-
-const open: { close(): Promise<void> }[] = [];
-
-async function setUp(options: Parameters<typeof remembering>[0] = {}): Promise<Remembering> {
-  const made = await remembering(options);
-  open.push(made);
-  return made;
-}
-
-afterEach(async () => {
-  for (const each of open.splice(0)) await each.close();
-});
+import { facts, remembering, type Remembering, setUp } from "./remembering.ts";
 
 const GROUP: Place = { chat: "family", kind: "group" };
 const DOWN: Reply = { fault: "status", status: 500 };

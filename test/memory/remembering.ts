@@ -1,3 +1,4 @@
+import { onTestFinished } from "vitest";
 import { setImmediate as nextLoop } from "node:timers/promises";
 import type { AgentDefinition, MemorySettings } from "../../src/core/agent.ts";
 import type { FactOwner } from "../../src/core/memory.ts";
@@ -48,6 +49,13 @@ export const MEMORY_SETTINGS: MemorySettings = {
   mostSeconds: 300,
   mostFacts: 100,
 };
+
+/** The same as `remembering`, closed at the end of the test. */
+export async function setUp(options: Parameters<typeof remembering>[0] = {}): Promise<Remembering> {
+  const made = await remembering(options);
+  onTestFinished(() => made.close());
+  return made;
+}
 
 /** A gateway whose agent remembers, with a real model behind a local server. What it opens is closed by `close`. */
 export async function remembering(

@@ -1,6 +1,7 @@
-import { AIMessage, HumanMessage } from "@langchain/core/messages";
+import { type AIMessage, HumanMessage } from "@langchain/core/messages";
 import { asError } from "../../core/errors.ts";
 import type { Log } from "../../core/log.ts";
+import { remade, withoutRawCalls } from "../remade.ts";
 import { type Asking, both, type Said } from "./stage.ts";
 
 /** A word of ours to the model. It stands in one request, on the human side, and never in the thread. */
@@ -44,16 +45,13 @@ export type Notice = "refused" | "cut" | "blank" | "stopped";
  * are thoughts, for a provider refuses them where they were cut off.
  */
 export function answerWith(answer: AIMessage, text: string, notice: Notice): AIMessage {
-  const { id, name, usage_metadata: usage } = answer;
-  // OpenAI's converter would send what is in there as it came, calls included.
-  const { output: _output, ...metadata } = answer.response_metadata;
-  return new AIMessage({
-    ...(id === undefined ? {} : { id }),
-    ...(name === undefined ? {} : { name }),
+  const { response_metadata } = withoutRawCalls(answer);
+  return remade(answer, {
     content: text,
-    ...(usage === undefined ? {} : { usage_metadata: usage }),
+    tool_calls: [],
+    invalid_tool_calls: [],
     additional_kwargs: { perchNotice: notice },
-    response_metadata: metadata,
+    response_metadata,
   });
 }
 

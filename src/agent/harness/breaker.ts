@@ -1,4 +1,5 @@
 import { GatewayError } from "../../core/errors.ts";
+import { modelKey } from "../model-key.ts";
 import { Breakers, FAILURES } from "./breakers.ts";
 import { mayPass } from "./errors.ts";
 import type { AroundModel, StageParts } from "./stage.ts";
@@ -18,7 +19,7 @@ export function withBreaker({
     if (entry.rests !== undefined) {
       throw new GatewayError(
         "model.failed",
-        `${choice.provider}:${choice.name} has failed ${FAILURES} times in a minute and is left in peace for ` +
+        `${modelKey(choice)} has failed ${FAILURES} times in a minute and is left in peace for ` +
           `${Math.ceil(entry.rests / 1_000)} s`,
         { reason: "busy", retryAfterMs: entry.rests },
       );

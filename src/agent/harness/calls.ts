@@ -1,4 +1,5 @@
-import { AIMessage, type ContentBlock } from "@langchain/core/messages";
+import type { AIMessage, ContentBlock } from "@langchain/core/messages";
+import { remade, withoutRawCalls } from "../remade.ts";
 
 export type Call = NonNullable<AIMessage["tool_calls"]>[number];
 
@@ -60,17 +61,13 @@ export function withCalls(message: AIMessage, calls: readonly SoundCall[]): AIMe
     );
   const content = calls.length === 0 ? message.content : withoutBlanks(message.content);
   if (whole && content === message.content) return message;
-  // The raw forms would be sent again: by OpenAI's converters from these two, by Anthropic's from the content.
-  const { tool_calls: _calls, function_call: _call, ...kept } = message.additional_kwargs;
-  const { output: _output, ...metadata } = message.response_metadata;
-  return new AIMessage({
-    ...(message.id === undefined ? {} : { id: message.id }),
-    ...(message.name === undefined ? {} : { name: message.name }),
-    ...(message.usage_metadata === undefined ? {} : { usage_metadata: message.usage_metadata }),
-    content: whole ? content : onlyCalls(content, calls),
+  if (whole) return remade(message, { content });
+  // Anthropic's converter would send them from the content.
+  return remade(message, {
+    content: onlyCalls(content, calls),
     tool_calls: calls.map(({ call }) => call),
-    additional_kwargs: whole ? message.additional_kwargs : kept,
-    response_metadata: whole ? message.response_metadata : metadata,
+    invalid_tool_calls: [],
+    ...withoutRawCalls(message),
   });
 }
 

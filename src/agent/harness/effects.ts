@@ -8,6 +8,7 @@ import {
 import { isCommand } from "@langchain/langgraph";
 import { hasCode } from "../../core/errors.ts";
 import type { StoredEffect } from "../../core/effects.ts";
+import { isObject } from "./calls.ts";
 import { interrupted } from "./repair.ts";
 import type { AroundTool, Called, Calling } from "./stage.ts";
 import { metadataOf, refused } from "./tools.ts";
@@ -142,12 +143,8 @@ function together(
     const before = merged[name];
     if (Array.isArray(before) && Array.isArray(value))
       merged[name] = [...(before as unknown[]), ...(value as unknown[])];
-    else if (isRecord(before) && isRecord(value)) merged[name] = { ...before, ...value };
+    else if (isObject(before) && isObject(value)) merged[name] = { ...before, ...value };
     else merged[name] = value;
   }
   return merged;
-}
-
-function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
 }

@@ -1,5 +1,6 @@
 import type { ModelChoice } from "../../core/agent.ts";
 import { GatewayError, type ModelReason } from "../../core/errors.ts";
+import { modelKey } from "../model-key.ts";
 import type { AroundModel } from "./stage.ts";
 
 /** See `modelFailure`. */
@@ -16,11 +17,11 @@ export const failuresNamed: AroundModel = async (asking, next) => {
  * Whatever a model call threw, as "model.failed" with a sentence of our own: a provider's words may hold parts of keys
  * and of messages and belong to the cause. A GatewayError passes as it is.
  */
-export function modelFailure(thrown: unknown, { provider, name }: ModelChoice): GatewayError {
+export function modelFailure(thrown: unknown, choice: ModelChoice): GatewayError {
   if (thrown instanceof GatewayError) return thrown;
   const reason = reasonOf(thrown);
   const waitMs = retryAfterMs(thrown);
-  return new GatewayError("model.failed", `${provider}:${name} ${sentence(reason, statusOf(thrown))}`, {
+  return new GatewayError("model.failed", `${modelKey(choice)} ${sentence(reason, statusOf(thrown))}`, {
     cause: thrown,
     ...(reason === undefined ? {} : { reason }),
     ...(waitMs === undefined ? {} : { retryAfterMs: waitMs }),

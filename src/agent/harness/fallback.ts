@@ -1,6 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { AgentDefinition, ModelChoice } from "../../core/agent.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { modelKey } from "../model-key.ts";
 import { loadModel } from "../models.ts";
 import { isOverflow, modelFailure, reasonOf } from "./errors.ts";
 import type { AroundModel, Asking, StageParts } from "./stage.ts";
@@ -35,7 +36,7 @@ export function withFallbacks(
     }
     let tooLong: unknown;
     for (const choice of fallbacks) {
-      const model = `${choice.provider}:${choice.name}`;
+      const model = modelKey(choice);
       log.warn({ model, reason: reasonOf(failed) }, "a model did not answer, and another is asked");
       try {
         return await next(toBeAsked(asking, choice, await load(choice)));

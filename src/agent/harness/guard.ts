@@ -3,6 +3,7 @@ import { pathToFileURL } from "node:url";
 import type { AgentDefinition } from "../../core/agent.ts";
 import { deadline } from "../../core/clock.ts";
 import { asError } from "../../core/errors.ts";
+import { unlessAborted } from "../../core/unless-aborted.ts";
 import type { AroundTool, StageParts } from "./stage.ts";
 import { refused } from "./tools.ts";
 
@@ -37,7 +38,7 @@ export function guarded(
     const limit = deadline(clock, PATIENCE_MS, new Error("the guard took longer than 5 s"));
     let verdict: Verdict;
     try {
-      verdict = await unless(limit.signal, ask(guard, call, turn, agent));
+      verdict = await unlessAborted(ask(guard, call, turn, agent), limit.signal);
       if (!verdict.allow) log.info({ agent, tool: call.name }, "the guard has refused a call of a tool");
     } catch (err) {
       if (signal?.aborted) throw signal.reason;
@@ -91,12 +92,4 @@ function verdictOf(given: unknown): Verdict {
   if (allow === true) return { allow: true };
   if (allow === false) return { allow: false, why: typeof why === "string" ? why : "" };
   throw new Error("the guard gave no verdict");
-}
-
-/** What comes later is heard, and left. */
-function unless<T>(signal: AbortSignal, work: Promise<T>): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener("abort", () => reject(asError(signal.reason)), { once: true });
-    work.then(resolve, reject);
-  });
 }

@@ -4,6 +4,7 @@ import type { BaseChatModel } from "@langchain/core/language_models/chat_models"
 import { Command } from "@langchain/langgraph";
 import { createMiddleware, type AgentMiddleware } from "langchain";
 import type { AgentDefinition, ModelChoice } from "../../core/agent.ts";
+import { remade } from "../remade.ts";
 import { STATE, type State } from "../state.ts";
 import { turnOf } from "../turn-config.ts";
 import { withMadeCalls } from "./made-calls.ts";
@@ -100,21 +101,8 @@ function outcome({ answer, update }: Said, raw: AIMessage | undefined): AIMessag
   const { messages = [], ...fields } = update;
   if (messages.length === 0 && Object.keys(fields).length === 0) return answer;
   const gone = raw?.id === undefined ? [] : [new RemoveMessage({ id: raw.id })];
-  const all: BaseMessage[] = [...gone, ...messages, raw?.id === answer.id ? again(answer) : answer];
+  // A message that is put in again under its own id takes its old place.
+  const last = raw?.id === answer.id ? remade(answer, { id: randomUUID() }) : answer;
+  const all: BaseMessage[] = [...gone, ...messages, last];
   return new Command({ update: { ...fields, messages: all } });
-}
-
-/** Under another id: a message that is put in again under its own takes its old place. */
-function again(answer: AIMessage): AIMessage {
-  const { name, content, tool_calls: calls, invalid_tool_calls: invalid, usage_metadata: usage } = answer;
-  return new AIMessage({
-    id: randomUUID(),
-    ...(name === undefined ? {} : { name }),
-    content,
-    ...(calls === undefined ? {} : { tool_calls: calls }),
-    ...(invalid === undefined ? {} : { invalid_tool_calls: invalid }),
-    ...(usage === undefined ? {} : { usage_metadata: usage }),
-    additional_kwargs: answer.additional_kwargs,
-    response_metadata: answer.response_metadata,
-  });
 }

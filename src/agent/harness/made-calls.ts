@@ -1,4 +1,5 @@
-import { AIMessage } from "@langchain/core/messages";
+import type { AIMessage } from "@langchain/core/messages";
+import { remade, withoutRawCalls } from "../remade.ts";
 import { isObject, withCalls } from "./calls.ts";
 
 /** LangChain takes calls of these names for structured answers, and ends a run at them. */
@@ -33,15 +34,7 @@ function withWholeArguments(message: AIMessage): AIMessage {
     ({ id, args }) => !isObject(args) || written.some((each) => each.id === id && breaksOff(each.args)),
   );
   if (lost.length === 0) return message;
-  const { id, name, content, usage_metadata: usage } = message;
-  // The raw forms are what they were made of.
-  const { tool_calls: _calls, function_call: _call, ...kept } = message.additional_kwargs;
-  const { output: _output, ...metadata } = message.response_metadata;
-  return new AIMessage({
-    ...(id === undefined ? {} : { id }),
-    ...(name === undefined ? {} : { name }),
-    ...(usage === undefined ? {} : { usage_metadata: usage }),
-    content,
+  return remade(message, {
     tool_calls: calls.filter((call) => !lost.includes(call)),
     invalid_tool_calls: [
       ...invalid,
@@ -52,8 +45,7 @@ function withWholeArguments(message: AIMessage): AIMessage {
         type: "invalid_tool_call" as const,
       })),
     ],
-    additional_kwargs: kept,
-    response_metadata: metadata,
+    ...withoutRawCalls(message),
   });
 }
 

@@ -1,4 +1,5 @@
 import type { AgentDefinition, ModelChoice } from "../../core/agent.ts";
+import { modelKey } from "../model-key.ts";
 import { sensesOf } from "../senses.ts";
 import { askWithMedia, type Asking as MediaAsking } from "./ask.ts";
 import { shapesOf } from "./shapes.ts";
@@ -17,7 +18,7 @@ export function withMedia(
 ): AroundModel {
   const known = new Map<string, MediaAsking>();
   const asked = (choice: ModelChoice, profile: object): MediaAsking => {
-    const key = `${choice.provider}:${choice.name}`;
+    const key = modelKey(choice);
     const before = known.get(key);
     if (before) return before;
     // What the operator says of the senses is said of the agent's own model.

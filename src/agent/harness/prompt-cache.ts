@@ -6,6 +6,7 @@ import {
   type ContentBlock as ModelBlock,
 } from "@langchain/core/messages";
 import { newestQuestion, noteIn } from "../messages.ts";
+import { remade } from "../remade.ts";
 import type { AroundModel } from "./stage.ts";
 
 const HERE = { cache_control: { type: "ephemeral" } } as const;
@@ -45,16 +46,15 @@ function lastLasting(messages: readonly BaseMessage[], question: number): number
 function withMark(message: BaseMessage): BaseMessage {
   const content = marked(message);
   if (content === undefined) return message;
+  if (AIMessage.isInstance(message)) return remade(message, { content });
   const { id, name, additional_kwargs, response_metadata } = message;
-  const same = {
+  return new HumanMessage({
     ...(id === undefined ? {} : { id }),
     ...(name === undefined ? {} : { name }),
     additional_kwargs,
     response_metadata,
     content,
-  };
-  if (!AIMessage.isInstance(message)) return new HumanMessage(same);
-  return new AIMessage({ ...same, tool_calls: message.tool_calls ?? [] });
+  });
 }
 
 /** What Anthropic takes a mark on. */

@@ -1,5 +1,6 @@
 import type { AgentDefinition, ModelChoice } from "../../core/agent.ts";
 import { pause } from "../../core/clock.ts";
+import { modelKey } from "../model-key.ts";
 import { isBurst, mayPass, reasonOf, retryAfterMs } from "./errors.ts";
 import type { AroundModel, StageParts } from "./stage.ts";
 
@@ -62,7 +63,7 @@ export async function persistently<Answer>(
       const ms = retryAfterMs(thrown, clock.now()) ?? Math.min(CAP_MS, drawn);
       if (ms > patience()) throw thrown;
       log.warn(
-        { model: `${choice.provider}:${choice.name}`, reason: reasonOf(thrown), ms: Math.round(ms) },
+        { model: modelKey(choice), reason: reasonOf(thrown), ms: Math.round(ms) },
         "a model did not answer and is asked again",
       );
       before = ms;

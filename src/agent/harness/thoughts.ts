@@ -1,4 +1,5 @@
-import { AIMessage } from "@langchain/core/messages";
+import type { AIMessage } from "@langchain/core/messages";
+import { remade } from "../remade.ts";
 import { withoutThoughts } from "../thoughts.ts";
 import type { AroundModel } from "./stage.ts";
 
@@ -15,17 +16,5 @@ export const withoutThinking: AroundModel = async (asking, next) => {
 export function spokenIn(message: AIMessage): AIMessage {
   const { content } = message;
   const text = typeof content === "string" ? withoutThoughts(content) : content;
-  if (text === content) return message;
-  const { id, name, tool_calls: calls = [], invalid_tool_calls: invalid = [] } = message;
-  const { usage_metadata: usage, additional_kwargs, response_metadata } = message;
-  return new AIMessage({
-    ...(id === undefined ? {} : { id }),
-    ...(name === undefined ? {} : { name }),
-    content: text,
-    tool_calls: calls,
-    invalid_tool_calls: invalid,
-    ...(usage === undefined ? {} : { usage_metadata: usage }),
-    additional_kwargs,
-    response_metadata,
-  });
+  return text === content ? message : remade(message, { content: text });
 }

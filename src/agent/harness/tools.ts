@@ -5,6 +5,7 @@ import { ToolInvocationError } from "langchain";
 import type { Clock } from "../../core/clock.ts";
 import { asError, hasCode } from "../../core/errors.ts";
 import { inQuotes } from "../../core/words.ts";
+import { modelKey } from "../model-key.ts";
 import { isDeferred, nameOfTool } from "../tools/deferring.ts";
 import { shownOf } from "../tools/shelf.ts";
 import { plainText } from "../words.ts";
@@ -138,7 +139,7 @@ export function withToolsIfTaken(prompt: string, { log }: Pick<StageParts, "log"
   const none = new Set<string>();
   return async (asking, next) => {
     const { tools, choice } = asking;
-    const key = `${choice.provider}:${choice.name}`;
+    const key = modelKey(choice);
     const bare = { ...asking, tools: [], system: new SystemMessage(prompt.trim()) };
     if (tools.length === 0) return await next(asking);
     if (none.has(key)) return await next(bare);

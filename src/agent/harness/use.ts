@@ -1,6 +1,7 @@
 import type { AIMessage, UsageMetadata } from "@langchain/core/messages";
 import type { AgentDefinition, ModelChoice } from "../../core/agent.ts";
 import type { ModelUse } from "../../core/usage.ts";
+import { modelKey } from "../model-key.ts";
 
 /** Whose call of which model it is, and who is told of it. */
 export type Counting = {
@@ -20,7 +21,7 @@ export function useOf(answer: AIMessage, { agent, choice }: Omit<Counting, "onUs
   const cost = (inputTokens - cachedTokens) * input + cachedTokens * cached + outputTokens * output;
   return {
     agent: agent.name,
-    model: `${choice.provider}:${choice.name}`,
+    model: modelKey(choice),
     inputTokens,
     cachedTokens,
     outputTokens,

@@ -1,5 +1,6 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
 import { isCorrection } from "../messages.ts";
+import { remade } from "../remade.ts";
 
 /** Calls of the last so many turns are shown whole. */
 const WHOLE_TURNS = 2;
@@ -30,20 +31,13 @@ function isLong(message: AIMessage): boolean {
 }
 
 function shortened(message: AIMessage): AIMessage {
-  const { id, name, content, tool_calls: calls = [], invalid_tool_calls: invalid } = message;
-  const output: unknown = message.response_metadata["output"];
-  return new AIMessage({
-    ...(id === undefined ? {} : { id }),
-    ...(name === undefined ? {} : { name }),
+  const { content, tool_calls: calls = [], response_metadata: metadata } = message;
+  const output: unknown = metadata["output"];
+  return remade(message, {
     content: typeof content === "string" ? content : content.map(shortPart),
     tool_calls: calls.map((call) => ({ ...call, args: short(call.args) as typeof call.args })), // the same kind
-    ...(invalid === undefined ? {} : { invalid_tool_calls: invalid }),
-    ...(message.usage_metadata === undefined ? {} : { usage_metadata: message.usage_metadata }),
-    additional_kwargs: message.additional_kwargs,
     // Responses are sent again as they came.
-    response_metadata: Array.isArray(output)
-      ? { ...message.response_metadata, output: output.map(shortPart) }
-      : message.response_metadata,
+    response_metadata: Array.isArray(output) ? { ...metadata, output: output.map(shortPart) } : metadata,
   });
 }
 

@@ -3,6 +3,7 @@ import { AIMessage, type BaseMessage } from "@langchain/core/messages";
 import type { AgentDefinition } from "../../core/agent.ts";
 import { systemCode } from "../../core/errors.ts";
 import { say } from "../../core/sentences.ts";
+import { modelKey } from "../model-key.ts";
 import { noteIn } from "../messages.ts";
 import { isOverflow, reasonOf } from "../harness/errors.ts";
 import {
@@ -23,7 +24,7 @@ import { clippedTail, inPlaces } from "./overflow.ts";
 import { exceedsLimits, FULL, type Measure, splitForRoom, splitForSummary } from "./plan.ts";
 import { gapMessage, summaryMessage } from "./summary.ts";
 import { sumUp, upToLast } from "./sum-up.ts";
-import { modelKey, noteGuess } from "./tokens.ts";
+import { noteGuess } from "./tokens.ts";
 
 /** A request as far as it is made smaller here. */
 type Fitted = {

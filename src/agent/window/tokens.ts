@@ -1,11 +1,12 @@
 import { AIMessage, HumanMessage, type BaseMessage, type UsageMetadata } from "@langchain/core/messages";
+import { modelKey } from "../model-key.ts";
 import type { ModelChoice } from "../../core/agent.ts";
 import type { MediaBlock } from "../../core/blocks.ts";
 import { counted } from "../harness/use.ts";
 import { isCorrection, perchContent } from "../messages.ts";
 
 /** Of UTF-8: four letters of English, two of Russian, one and a third of Chinese. */
-const BYTES_PER_TOKEN = 4;
+export const BYTES_PER_TOKEN = 4;
 /** Role, marks and ids around what a message says. */
 const PER_MESSAGE = 4;
 /** A picture of a million pixels and more; providers make larger ones smaller. */
@@ -124,8 +125,4 @@ const MOST = 3;
 export function calibration(last: Measured | undefined): number {
   if (last === undefined || last.input === 0 || last.tokens === 0) return 1;
   return Math.min(MOST, Math.max(LEAST, last.input / last.tokens));
-}
-
-export function modelKey({ provider, name }: ModelChoice): string {
-  return `${provider}:${name}`;
 }
