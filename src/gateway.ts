@@ -10,11 +10,10 @@ import type { InboundEvent, Place } from "./core/events.ts";
 import type { ChannelId, ChatId } from "./core/identity.ts";
 import type { ChannelRules, Rules } from "./core/rules.ts";
 import type { Language } from "./core/sentences.ts";
-import { inProcess } from "./dispatch/in-process.ts";
 import { Keeping } from "./gateway/keeping.ts";
 import type { GatewayParts } from "./gateway/parts.ts";
-import { working } from "./gateway/working.ts";
-import { contextFor } from "./intake/admit.ts";
+import { runSuspects } from "./gateway/suspects.ts";
+import { fetching, working } from "./gateway/working.ts";
 import { AttachmentLanes, type AttachmentParts, fetchAttachment } from "./intake/attachments.ts";
 import { commandWords } from "./intake/command-words.ts";
 import { rulesByEachId } from "./intake/moves.ts";
@@ -22,7 +21,7 @@ import { Intake } from "./intake/intake.ts";
 import { DISTILLED_AT_ONCE } from "./memory/memory.ts";
 import { type Deliver, deliver } from "./reply/deliver.ts";
 import { planWords } from "./reply/plan.ts";
-import { openWork, recover, suspects } from "./store/upkeep.ts";
+import { openWork, recover } from "./store/upkeep.ts";
 import { liveIn } from "./turns/life.ts";
 import { Tasks } from "./turns/tasks.ts";
 import { Turns } from "./turns/turns.ts";
@@ -49,6 +48,7 @@ export class Gateway {
   readonly #turns: Turns;
   readonly #tasks: Tasks;
   readonly #keeping: Keeping;
+  readonly #fetching: AttachmentParts;
   readonly #deliver: Deliver;
   #rules: Rules;
   #sweep: Timer | undefined;
@@ -64,7 +64,7 @@ export class Gateway {
     setMaxListeners(0, this.#closing.signal); // all attachments that wait listen to it
     this.#parts = parts;
     this.#rules = parts.rules;
-    this.#dispatcher = inProcess(
+    this.#dispatcher = parts.dispatcher(
       {
         // Whoever waits costs next to nothing; how much is done at once, the lanes say.
         fetch: { concurrency: Infinity, run: (key) => this.#fetch(Number(key)) },
@@ -130,6 +130,14 @@ export class Gateway {
       deliver: (chat) => this.#dispatcher.wake("deliver", String(chat), clock.now()),
       closing: this.#closing.signal,
     });
+    this.#fetching = fetching(parts, {
+      channel,
+      agent,
+      rules: () => this.#rules,
+      rulesIn: (id, place) => this.#rulesIn(id, place),
+      lanes: this.#lanes,
+      closing: this.#closing.signal,
+    });
     this.#deliver = deliver({ database, channel, clock, log, cutOff });
   }
 
@@ -144,30 +152,17 @@ export class Gateway {
 
   /** Begins the work that the facts know of: first, alone, what was in flight when earlier processes ended. */
   async begin(): Promise<void> {
-    this.#beginning = this.#runSuspects();
+    this.#beginning = runSuspects(this.#parts, {
+      fetch: (attachment) => this.#fetchOne(attachment, { alone: true }),
+      turn: async (chat) => {
+        await this.#turns.run(chat);
+        this.#dispatcher.wake("deliver", String(chat), this.#parts.clock.now());
+      },
+      draining: () => this.#draining,
+    });
     await this.#beginning;
     this.#begun = true;
     await this.#goOver();
-  }
-
-  /** Never rejects: a suspect that fails without ending the process has its turn with all the others. */
-  async #runSuspects(): Promise<void> {
-    const { database, clock, log } = this.#parts;
-    try {
-      const { chats, attachments } = await suspects(database);
-      if (chats.length + attachments.length === 0) return;
-      const many = { chats: chats.length, attachments: attachments.length };
-      log.warn(many, "work that was in flight at two crashes is run alone before everything else");
-      for (const attachment of attachments)
-        if (!this.#draining) await this.#fetchOne(attachment, { alone: true });
-      for (const chat of chats) {
-        if (this.#draining) return;
-        await this.#turns.run(chat);
-        this.#dispatcher.wake("deliver", String(chat), clock.now());
-      }
-    } catch (err) {
-      log.error({ err }, "work that was in flight at two crashes could not be run alone");
-    }
   }
 
   /** A channel that was opened: what waits for it goes on. */
@@ -219,19 +214,8 @@ export class Gateway {
   }
 
   async #fetchOne(attachment: number, how: { readonly alone: boolean }): Promise<void> {
-    const { runner, media, clock } = this.#parts;
-    const parts: AttachmentParts = {
-      ...this.#parts,
-      channel: (id) => this.#channels.get(id),
-      agent: (name) => this.#rules.agents.get(name),
-      senses: (agent) => runner.senses(agent),
-      names: (id) => this.#rules.channels.get(id)?.names ?? [],
-      context: async (id, place) => contextFor({ place }, await this.#rulesIn(id, place)),
-      lanes: this.#lanes,
-      limits: media,
-      closing: this.#closing.signal,
-    };
-    const fetched = await fetchAttachment(attachment, parts, how);
+    const { clock } = this.#parts;
+    const fetched = await fetchAttachment(attachment, this.#fetching, how);
     if (!fetched) return;
     for (const further of fetched.further) this.#dispatcher.wake("fetch", String(further), clock.now());
     this.#dispatcher.wake("turn", String(fetched.chat), clock.now());

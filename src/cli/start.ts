@@ -11,6 +11,7 @@ import { type Clock, pause } from "../core/clock.ts";
 import type { ChannelId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
 import type { Rules } from "../core/rules.ts";
+import { inProcess } from "../dispatch/in-process.ts";
 import { Gateway } from "../gateway.ts";
 import { connectionsHandler } from "../http/connections.ts";
 import { type Health, startHttp } from "../http/server.ts";
@@ -96,6 +97,7 @@ export async function start(options: StartOptions): Promise<number> {
     answers: config.answers,
     turnsAtOnce: config.turns.concurrent,
     connections: () => connections.list(config.channels),
+    dispatcher: inProcess,
     clock,
     log,
     owner: self,

@@ -1,5 +1,6 @@
 import type { AgentDesk } from "../core/agent.ts";
 import type { Clock } from "../core/clock.ts";
+import type { Dispatcher, Topic, Work } from "../core/dispatcher.ts";
 import type { Log } from "../core/log.ts";
 import type { Rules } from "../core/rules.ts";
 import type { ConnectionShown } from "../core/standing.ts";
@@ -27,6 +28,8 @@ export type GatewayParts = {
   readonly connections: () => readonly ConnectionShown[];
   readonly clock: Clock;
   readonly log: Log;
+  /** Makes what says who works on what, when. */
+  readonly dispatcher: (works: Readonly<Record<Topic, Work>>, clock: Clock, log: Log) => Dispatcher;
   /** Names this process in holds; new at each start. */
   readonly owner: string;
 };

@@ -2,7 +2,10 @@ import { join } from "node:path";
 import type { AgentDefinition, Look } from "../core/agent.ts";
 import type { Channel } from "../core/channel.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
-import type { AttachmentLanes } from "../intake/attachments.ts";
+import type { Place } from "../core/events.ts";
+import type { ChannelRules, Rules } from "../core/rules.ts";
+import { contextFor } from "../intake/admit.ts";
+import type { AttachmentLanes, AttachmentParts } from "../intake/attachments.ts";
 import { lookFor } from "../intake/look.ts";
 import { answering } from "../reply/answering.ts";
 import type { GatewayParts } from "./parts.ts";
@@ -44,5 +47,31 @@ export function working(
         senses: (definition) => runner.senses(definition),
         lanes,
       }),
+  };
+}
+
+/** What attachments are fetched with. */
+export function fetching(
+  parts: GatewayParts,
+  by: {
+    readonly channel: (id: ChannelId) => Channel | undefined;
+    readonly agent: (name: string) => AgentDefinition | undefined;
+    readonly rules: () => Rules;
+    readonly rulesIn: (id: ChannelId, place: Place) => Promise<ChannelRules | undefined>;
+    readonly lanes: AttachmentLanes;
+    readonly closing: AbortSignal;
+  },
+): AttachmentParts {
+  const { channel, agent, lanes, closing } = by;
+  return {
+    ...parts,
+    channel,
+    agent,
+    senses: (definition) => parts.runner.senses(definition),
+    names: (id) => by.rules().channels.get(id)?.names ?? [],
+    context: async (id, place) => contextFor({ place }, await by.rulesIn(id, place)),
+    lanes,
+    limits: parts.media,
+    closing,
   };
 }

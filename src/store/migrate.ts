@@ -9,8 +9,26 @@ import { channels } from "./migrations/0004-channels.ts";
 import { connections } from "./migrations/0005-connections.ts";
 import { account } from "./migrations/0006-account.ts";
 import { agents } from "./migrations/0007-agents.ts";
+import { waiting } from "./migrations/0008-waiting.ts";
+import { budgets } from "./migrations/0009-budgets.ts";
+import { approvals } from "./migrations/0010-approvals.ts";
+import { schedules } from "./migrations/0011-schedules.ts";
+import { cluster } from "./migrations/0012-cluster.ts";
 
-const MIGRATIONS: readonly Migration[] = [facts, threads, notices, channels, connections, account, agents];
+const MIGRATIONS: readonly Migration[] = [
+  facts,
+  threads,
+  notices,
+  channels,
+  connections,
+  account,
+  agents,
+  waiting,
+  budgets,
+  approvals,
+  schedules,
+  cluster,
+];
 
 /**
  * Brings the schema to this program's version, each step in a transaction of its own; several processes may call it

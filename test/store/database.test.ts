@@ -28,13 +28,18 @@ eachDatabase("the database", (open) => {
       { version: 5, name: "connections" },
       { version: 6, name: "account" },
       { version: 7, name: "agents" },
+      { version: 8, name: "waiting" },
+      { version: 9, name: "budgets" },
+      { version: 10, name: "approvals" },
+      { version: 11, name: "schedules" },
+      { version: 12, name: "cluster" },
     ]);
     const again = await open(database);
     const count = again.db
       .withTables<Scratch>()
       .selectFrom("schema_version")
       .select((eb) => eb.fn.countAll<number>().as("n"));
-    expect(await count.executeTakeFirstOrThrow()).toEqual({ n: 7 });
+    expect(await count.executeTakeFirstOrThrow()).toEqual({ n: 12 });
   });
 
   it("is migrated once when it is asked several times at once", async () => {
@@ -50,6 +55,11 @@ eachDatabase("the database", (open) => {
         { version: 5 },
         { version: 6 },
         { version: 7 },
+        { version: 8 },
+        { version: 9 },
+        { version: 10 },
+        { version: 11 },
+        { version: 12 },
       ],
     );
   });
@@ -76,7 +86,7 @@ eachDatabase("the database", (open) => {
       .execute();
     await expect(open(database)).rejects.toMatchObject({
       code: "data.newer",
-      message: expect.stringMatching(/newer Perch \(schema 999; this one knows 7\)/),
+      message: expect.stringMatching(/newer Perch \(schema 999; this one knows 12\)/),
     });
   });
 });
@@ -217,7 +227,7 @@ describe("a SQLite file", () => {
       .selectFrom("schema_version")
       .select((eb) => eb.fn.max("version").as("top"))
       .executeTakeFirstOrThrow();
-    expect(top).toBe(47);
+    expect(top).toBe(52);
   });
 });
 

@@ -12,6 +12,7 @@ import type { ConnectionShown } from "../../src/core/standing.ts";
 import type { ChannelHost } from "../../src/core/host.ts";
 import type { Clock } from "../../src/core/clock.ts";
 import type { ChannelRules, Rules } from "../../src/core/rules.ts";
+import { inProcess } from "../../src/dispatch/in-process.ts";
 import { Gateway } from "../../src/gateway.ts";
 import type { AnswerSettings } from "../../src/reply/plan.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
@@ -137,6 +138,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     answers: { mediaHosts: [], ...options.answers },
     turnsAtOnce: 16,
     connections: options.connections ?? (() => []),
+    dispatcher: inProcess,
     clock,
     log,
     owner: `test-${Math.random()}`,

@@ -1,0 +1,2 @@
+/** Those of `SENTENCES` about questions to people and their answers. */
+export const APPROVAL_SENTENCES = {} as const;

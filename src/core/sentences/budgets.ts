@@ -1,0 +1,2 @@
+/** Those of `SENTENCES` about what may be used. */
+export const BUDGET_SENTENCES = {} as const;

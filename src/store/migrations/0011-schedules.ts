@@ -1,0 +1,7 @@
+import type { Migration } from "../migration.ts";
+
+export const schedules: Migration = {
+  version: 11,
+  name: "schedules",
+  async up() {},
+};
