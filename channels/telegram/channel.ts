@@ -1,5 +1,5 @@
 import { setMaxListeners } from "node:events";
-import type { Channel } from "../../src/core/channel.ts";
+import type { Channel, ChannelFace } from "../../src/core/channel.ts";
 import type { ChannelHost } from "../../src/core/host.ts";
 import type { ChatAddress } from "../../src/core/identity.ts";
 import { MOST_DOWNLOAD_BYTES } from "./announced.ts";
@@ -23,6 +23,10 @@ import { openLine } from "./transport.ts";
 
 /** How often Telegram is asked to take messages back. */
 const TAKE_BACK_TRIES = 3;
+
+export function faceOf(settings: TelegramSettings): ChannelFace {
+  return { limits: limitsOf(settings), render: new RichChats(settings.rich).any ? renderRich : render };
+}
 
 /** Opens a bot. Does not wait for Telegram: taking in begins when it can be reached. */
 export async function openTelegram(settings: TelegramSettings, host: ChannelHost): Promise<Channel> {
@@ -99,8 +103,7 @@ export async function openTelegram(settings: TelegramSettings, host: ChannelHost
   };
 
   return {
-    limits: limitsOf(settings),
-    render: rich.any ? renderRich : render,
+    ...faceOf(settings),
     // A Bot API server on this machine hands out files of any size.
     ...(settings.serverFolder === undefined ? { fetchBytes: MOST_DOWNLOAD_BYTES } : {}),
     fetch: (ref, signal) => download(ref, files, signal),

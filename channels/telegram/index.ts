@@ -1,5 +1,5 @@
 import type { ChannelKind } from "../../src/core/channel.ts";
-import { openTelegram } from "./channel.ts";
+import { faceOf, openTelegram } from "./channel.ts";
 import { examine } from "./examine.ts";
 import { ID, settings, type TelegramSettings } from "./settings.ts";
 
@@ -7,6 +7,8 @@ const telegram: ChannelKind<TelegramSettings> = {
   kind: "telegram",
   settings,
   people: { pattern: ID, example: "123456789" },
+  face: faceOf,
+  single: ({ webhook }) => webhook === undefined,
   open: openTelegram,
   examine,
 };

@@ -1,4 +1,4 @@
-import type { Channel, ChannelLimits } from "../../src/core/channel.ts";
+import type { Channel, ChannelFace, ChannelLimits } from "../../src/core/channel.ts";
 import type { ChannelHost } from "../../src/core/host.ts";
 import { GatewayError } from "../../src/core/errors.ts";
 import { Live } from "./live.ts";
@@ -27,6 +27,8 @@ export const LIMITS: ChannelLimits = {
   drafts: true,
 };
 
+export const FACE: ChannelFace = { limits: LIMITS, render };
+
 /** Opens the web chat: the page at "/", and the conversations behind it. */
 export async function openWebChat(host: ChannelHost): Promise<Channel> {
   const closing = new AbortController();
@@ -47,9 +49,8 @@ export async function openWebChat(host: ChannelHost): Promise<Channel> {
   });
 
   return {
-    limits: LIMITS,
+    ...FACE,
     idempotent: true,
-    render,
     fetch: (ref, signal) => uploads.read(ref, signal),
     async send(piece) {
       const { chat } = piece.to;

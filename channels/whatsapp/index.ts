@@ -1,5 +1,6 @@
 import type { ChannelKind, Examination, Finding } from "../../src/core/channel.ts";
 import { openWhatsApp } from "./channel.ts";
+import { CLOUD_FACE, FACE } from "./face.ts";
 import { ID, settings, type WhatsAppSettings } from "./settings.ts";
 
 const whatsapp: ChannelKind<WhatsAppSettings> = {
@@ -7,6 +8,8 @@ const whatsapp: ChannelKind<WhatsAppSettings> = {
   settings,
   people: { pattern: ID, example: "+15551234567" },
   links: ({ transport }) => transport === "baileys",
+  face: ({ transport }) => (transport === "cloud" ? CLOUD_FACE : FACE),
+  single: ({ transport }) => transport === "baileys",
   open: openWhatsApp,
   examine,
   // The library of a linked device costs half a second and 60 MB: who needs it loads it.

@@ -15,6 +15,13 @@ export type ChannelKind<Settings = never> = {
   readonly people?: { readonly pattern: RegExp; readonly example: string };
   /** Whether a connection with these settings is linked with an account by a code: `Channel.pair`. */
   links?(settings: Settings): boolean;
+  /** What is known of a connection without opening it. */
+  face(settings: Settings): ChannelFace;
+  /**
+   * Whether only one process at a time may have it open: one that asks the platform for what is new, or that people look
+   * at. Others take in wherever the platform's calls arrive.
+   */
+  single(settings: Settings): boolean;
   open(settings: Settings, host: ChannelHost): Promise<Channel>;
   /**
    * Asks the platform whether the connection can work, for `perch check --live`: changes nothing there. Never rejects; an
@@ -98,6 +105,12 @@ export type Channel = {
   /** Stops taking in; resolves when what was handed over is accepted or given back to the platform. */
   close(): Promise<void>;
 };
+
+/** What an answer is made for. */
+export type ChannelFace = Pick<Channel, "limits" | "render" | "lengthOf">;
+
+/** A connection as turns see it, in whatever process it is open: signs of life find their way there. */
+export type ChannelFront = ChannelFace & Pick<Channel, "progress" | "taken">;
 
 export type ChannelLimits = {
   /** UTF-16 units of rendered text in one message, or what `lengthOf` counts. */

@@ -1,5 +1,5 @@
 import type { AgentAnswer, AgentDefinition } from "../core/agent.ts";
-import type { Channel, PieceBody } from "../core/channel.ts";
+import type { ChannelFace, PieceBody } from "../core/channel.ts";
 import type { ChatId } from "../core/identity.ts";
 import { type Planned, withChoices } from "./choices.ts";
 import { type Draft, draftOf } from "./draft.ts";
@@ -13,12 +13,12 @@ export type AnsweringParts = Omit<PlanFor, "channel" | "roots" | "net"> & {
 /** Makes pieces of what agents and we ourselves have to say. */
 export type Answering = {
   answer(
-    channel: Channel,
+    channel: ChannelFace,
     chat: ChatId,
     agent: AgentDefinition,
     answer: Pick<AgentAnswer, "markdown" | "choices">,
   ): Promise<Planned>;
-  words(channel: Channel, text: string): readonly PieceBody[];
+  words(channel: ChannelFace, text: string): readonly PieceBody[];
   /** What is shown of an answer that is still being written. */
   draft(markdown: string): Draft;
 };

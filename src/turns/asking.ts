@@ -1,5 +1,5 @@
 import type { AgentDefinition, AgentTurn } from "../core/agent.ts";
-import type { Channel } from "../core/channel.ts";
+import type { ChannelFront } from "../core/channel.ts";
 import { GatewayError } from "../core/errors.ts";
 import { messageIdOf } from "../core/identity.ts";
 import { unlessAborted } from "../core/unless-aborted.ts";
@@ -17,7 +17,7 @@ import type { Running } from "./running.ts";
 export type Asked = {
   readonly turn: ClaimedTurn;
   readonly agent: AgentDefinition;
-  readonly channel: Channel;
+  readonly channel: ChannelFront;
   readonly running: Running;
 };
 

@@ -1,5 +1,5 @@
 import type { AgentAnswer, AgentDefinition } from "../core/agent.ts";
-import type { Channel, PieceBody } from "../core/channel.ts";
+import type { ChannelFront, PieceBody } from "../core/channel.ts";
 import { type ErrorCode, GatewayError } from "../core/errors.ts";
 import { messageIdOf } from "../core/identity.ts";
 import type { TurnState } from "../store/fact-tables.ts";
@@ -18,7 +18,7 @@ import type { Running } from "./running.ts";
 export type Ending = {
   readonly turn: ClaimedTurn;
   /** The one that it began with: its connection may have been closed or reopened meanwhile. */
-  readonly channel: Channel | undefined;
+  readonly channel: ChannelFront | undefined;
   /** Absent where it was not run. */
   readonly running?: Running | undefined;
 };

@@ -1,4 +1,4 @@
-import type { Channel, Live, Progress } from "../core/channel.ts";
+import type { ChannelFront, Live, Progress } from "../core/channel.ts";
 import type { Clock, Timer } from "../core/clock.ts";
 import type { ChatAddress } from "../core/identity.ts";
 import type { ChannelRules } from "../core/rules.ts";
@@ -20,7 +20,7 @@ export function liveIn(rules: ChannelRules | undefined, chat: string): Live | "o
 
 /** The signs of life of one turn. At most one is on its way at a time; a newer draft replaces one that waits. */
 export class Life {
-  readonly #channel: Channel;
+  readonly #channel: ChannelFront;
   readonly #to: ChatAddress;
   readonly #live: Live | undefined;
   readonly #clock: Clock;
@@ -34,7 +34,7 @@ export class Life {
 
   constructor(
     by: {
-      readonly channel: Channel;
+      readonly channel: ChannelFront;
       readonly to: ChatAddress;
       readonly live: Live | undefined;
       readonly clock: Clock;

@@ -1,6 +1,6 @@
 import type { AgentAnswer, AgentDefinition, AgentDesk, Look } from "../core/agent.ts";
 import type { TaskDesk } from "../core/background.ts";
-import type { Channel, Live, PieceBody } from "../core/channel.ts";
+import type { ChannelFace, ChannelFront, Live, PieceBody } from "../core/channel.ts";
 import type { Clock } from "../core/clock.ts";
 import type { ChannelId, ChatAddress, ChatId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
@@ -13,12 +13,12 @@ import type { Remembering } from "./remembering.ts";
 /** How `reply` makes pieces for a chat of a channel; it is handed in, for rooms on one floor do not know each other. */
 export type Pieces = {
   answer(
-    channel: Channel,
+    channel: ChannelFace,
     chat: ChatId,
     agent: AgentDefinition,
     answer: Pick<AgentAnswer, "markdown" | "choices">,
   ): Promise<{ readonly bodies: readonly PieceBody[]; readonly labels?: readonly string[] }>;
-  words(channel: Channel, text: string): readonly PieceBody[];
+  words(channel: ChannelFace, text: string): readonly PieceBody[];
   /** What is shown of an answer that is still being written. */
   draft(markdown: string): Draft;
 };
@@ -30,7 +30,7 @@ export type TurnParts = {
   readonly log: Log;
   /** Names this process in holds. */
   readonly owner: string;
-  readonly channel: (id: ChannelId) => Channel | undefined;
+  readonly channel: (id: ChannelId) => ChannelFront | undefined;
   readonly agent: (name: string) => AgentDefinition | undefined;
   readonly pieces: Pieces;
   /** How an answer is shown there while it is written; absent where the channel decides. */

@@ -1,6 +1,6 @@
 import type { AgentDefinition, AgentDesk, Look } from "../core/agent.ts";
 import type { TaskDesk } from "../core/background.ts";
-import type { Channel, PieceBody } from "../core/channel.ts";
+import type { ChannelFront, PieceBody } from "../core/channel.ts";
 import { type Clock, deadline } from "../core/clock.ts";
 import { asError, type ErrorCode, GatewayError, hasCode } from "../core/errors.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
@@ -30,7 +30,7 @@ export type TaskParts = {
   readonly runner: Pick<AgentDesk, "work">;
   readonly clock: Clock;
   readonly log: Log;
-  readonly channel: (id: ChannelId) => Channel | undefined;
+  readonly channel: (id: ChannelId) => ChannelFront | undefined;
   readonly agent: (name: string) => AgentDefinition | undefined;
   readonly pieces: Pick<Pieces, "answer" | "words">;
   /** The folder of a chat, absolute. */
@@ -217,7 +217,7 @@ export class Tasks {
     if (chat !== undefined) deliver(chat);
   }
 
-  async #wordsOf(open: OpenTask, channel: Channel): Promise<readonly PieceBody[]> {
+  async #wordsOf(open: OpenTask, channel: ChannelFront): Promise<readonly PieceBody[]> {
     const { pieces, log, closing } = this.#parts;
     const { task, chat } = open;
     const head = say(sentenceFor(open), open.language, {

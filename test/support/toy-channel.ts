@@ -1,6 +1,7 @@
 import type {
   Attempt,
   Channel,
+  ChannelFace,
   ChannelKind,
   KnownAround,
   Piece,
@@ -269,15 +270,14 @@ export function toyKind(
   return {
     kind: "toy",
     settings: { safeParse: () => ({ success: true, data: {} }) },
+    face: () => faceOf(platform),
+    single: () => true,
     open: async (_settings, host) => openToy(platform, host, options),
   };
 }
 
-function openToy(platform: ToyPlatform, host: ChannelHost, options: { readonly idempotent?: true }): Channel {
-  platform.host = host;
-  const { abilities } = platform;
+function faceOf({ abilities }: ToyPlatform): ChannelFace {
   return {
-    ...options,
     limits: {
       textLength: 200,
       captionLength: 50,
@@ -290,6 +290,16 @@ function openToy(platform: ToyPlatform, host: ChannelHost, options: { readonly i
       drafts: true,
       ...(abilities.choices === undefined ? {} : { choices: abilities.choices }),
     },
+    render,
+  };
+}
+
+function openToy(platform: ToyPlatform, host: ChannelHost, options: { readonly idempotent?: true }): Channel {
+  platform.host = host;
+  const { abilities } = platform;
+  return {
+    ...options,
+    ...faceOf(platform),
     readyAt: ({ chat }) => platform.readyAt(chat),
     ...(abilities.finds
       ? {
@@ -297,7 +307,6 @@ function openToy(platform: ToyPlatform, host: ChannelHost, options: { readonly i
           takeBack: async (_to, ids) => platform.takeBack(ids),
         }
       : {}),
-    render,
     async fetch(ref, signal) {
       const file = platform.files.get(ref);
       if (!file) throw new GatewayError("media.unavailable", "the toy platform has no such file");

@@ -1,10 +1,8 @@
 import { buildAckStanza, makeWASocket } from "@whiskeysockets/baileys";
 import type { Channel } from "../../../src/core/channel.ts";
 import type { ChannelHost } from "../../../src/core/host.ts";
-import { LIMITS } from "../limits.ts";
-import { render } from "../render.ts";
+import { FACE } from "../face.ts";
 import type { WhatsAppSettings } from "../settings.ts";
-import { inSigns } from "../signs.ts";
 import { addressOf } from "./life/address-guard.ts";
 import { openAuthState } from "./keys/auth-state.ts";
 import { Contacts } from "./people/contacts.ts";
@@ -121,10 +119,8 @@ export async function openBaileys(settings: WhatsAppSettings, host: ChannelHost)
   ]);
 
   return {
-    limits: LIMITS,
+    ...FACE,
     idempotent: true,
-    render,
-    lengthOf: (rendered) => inSigns(rendered).length,
     fetch: (ref, signal) => download(ref, { account, settings, seal, clock }, signal),
     send: (piece, attempt, signal) => sender.send(piece, attempt, signal),
     readyAt: (to) => sender.readyAt(to),

@@ -2,12 +2,11 @@ import { setMaxListeners } from "node:events";
 import type { Channel } from "../../../src/core/channel.ts";
 import type { ChannelHost } from "../../../src/core/host.ts";
 import { GatewayError } from "../../../src/core/errors.ts";
-import { render } from "../render.ts";
+import { CLOUD_FACE } from "../face.ts";
 import type { WhatsAppSettings } from "../settings.ts";
-import { inSigns } from "../signs.ts";
 import { download } from "./download.ts";
 import { graphOf } from "./graph.ts";
-import { CLOUD_LIMITS, MOST_DOWNLOAD_BYTES } from "./limits.ts";
+import { MOST_DOWNLOAD_BYTES } from "./limits.ts";
 import { openLine } from "./line.ts";
 import { Presence } from "./presence.ts";
 import { Notices } from "./notices.ts";
@@ -57,9 +56,7 @@ export async function openCloud(settings: WhatsAppSettings, host: ChannelHost): 
   const sendParts = { graph, settings: cloud, host, windows };
 
   return {
-    limits: CLOUD_LIMITS,
-    render,
-    lengthOf: (rendered) => inSigns(rendered).length,
+    ...CLOUD_FACE,
     fetchBytes: MOST_DOWNLOAD_BYTES,
     fetch: (ref, signal) => download(ref, fileParts, signal),
     send: (piece, attempt, signal) => send(piece, attempt, sendParts, signal),
