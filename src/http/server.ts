@@ -1,6 +1,6 @@
 import type { Server } from "node:http";
 import { type HttpBindings, createAdaptorServer } from "@hono/node-server";
-import { Hono } from "hono";
+import { type Context, Hono } from "hono";
 import { type Clock, systemClock } from "../core/clock.ts";
 import type { HttpHandler, HttpMount, MountOptions } from "../core/host.ts";
 import { GatewayError, asError } from "../core/errors.ts";
@@ -22,6 +22,10 @@ export type HttpOptions = {
   readonly log: Log;
   /** Answers /healthz: 200 while `ok`, 503 otherwise. Whoever has not shown a set password sees `ok` alone. */
   health(): Health | Promise<Health>;
+  /** Answers /readyz in the same way: whether what comes in now can be taken and worked on. */
+  ready?(): Promise<Health>;
+  /** Answers /metrics, where there are any; behind a password it is asked for as "Authorization: Bearer <password>". */
+  readonly metrics?: { text(): Promise<string>; readonly contentType: string };
   readonly clock?: Clock;
 };
 
@@ -40,7 +44,7 @@ const LOGIN_BODY_BYTES = 4096;
 
 type Mounted = { readonly handler: HttpHandler } & Partial<MountOptions>;
 
-const OWN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/login", "/login.css"]);
+const OWN_PATHS: ReadonlySet<string> = new Set(["/healthz", "/readyz", "/metrics", "/login", "/login.css"]);
 
 const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   // blob: lets a page show what a person is about to send.
@@ -98,11 +102,18 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
       return c.text("This request came from another site's page and was refused.\n", 403);
     return next();
   });
-  app.get("/healthz", async (c) => {
-    const health = await options.health();
-    const shown = door && !door.knows(c.req.header("cookie")) ? { ok: health.ok } : health;
-    return c.json(shown, health.ok ? 200 : 503, { "cache-control": "no-store" });
-  });
+  const shown = (c: Asked, health: Health): Response =>
+    c.json(door && !door.knows(c.req.header("cookie")) ? { ok: health.ok } : health, health.ok ? 200 : 503, {
+      "cache-control": "no-store",
+    });
+  app.get("/healthz", async (c) => shown(c, await options.health()));
+  app.get("/readyz", async (c) => shown(c, await (options.ready ?? options.health)()));
+  const { metrics } = options;
+  if (metrics)
+    app.get("/metrics", async (c) => {
+      if (door && !isKnown(c, door)) return c.text("Send the password as a bearer token.\n", 401);
+      return c.body(await metrics.text(), 200, { "content-type": metrics.contentType });
+    });
   if (door) mountDoor(app, door);
   app.all("*", async (c) => {
     const mounted = closestMount(mounts, c.req.path);
@@ -144,6 +155,19 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
   };
 }
 
+type Asked = Context<{ Bindings: HttpBindings }>;
+
+/** By the cookie of a page, or the password itself as programs send it. */
+function isKnown(c: Asked, door: PasswordDoor): boolean {
+  if (door.knows(c.req.header("cookie"))) return true;
+  const [, given] = /^Bearer (.+)$/.exec(c.req.header("authorization") ?? "") ?? [];
+  return given !== undefined && door.enter(given, addressOf(c)).kind === "entered";
+}
+
+function addressOf(c: Asked): string {
+  return c.env.incoming.socket.remoteAddress ?? "unknown";
+}
+
 function mountDoor(app: Hono<{ Bindings: HttpBindings }>, door: PasswordDoor): void {
   app.get("/login.css", (c) => c.body(LOGIN_CSS, 200, { "content-type": "text/css; charset=utf-8" }));
   app.get("/login", (c) => c.html(loginPage(localPath(c.req.query("next")))));
@@ -151,8 +175,7 @@ function mountDoor(app: Hono<{ Bindings: HttpBindings }>, door: PasswordDoor): v
     const body = await shortBody(c.req.raw, LOGIN_BODY_BYTES);
     const form = new URLSearchParams(body?.toString("utf8"));
     const next = localPath(form.get("next") ?? undefined);
-    const from = c.env.incoming.socket.remoteAddress ?? "unknown";
-    const outcome = door.enter(form.get("password") ?? "", from);
+    const outcome = door.enter(form.get("password") ?? "", addressOf(c));
     switch (outcome.kind) {
       case "wrong":
         return c.html(loginPage(next, "That is not the password."), 403);

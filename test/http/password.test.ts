@@ -22,6 +22,7 @@ async function setUp(): Promise<{
     password: PASSWORD,
     log: memoryLog([]),
     health: () => ({ ok: true, channels: 2 }),
+    metrics: { text: async () => "perch_turns_total 3\n", contentType: "text/plain" },
     clock,
   });
   open.push(server);
@@ -105,5 +106,13 @@ describe("the password", () => {
     expect(await (await get("/healthz")).json()).toEqual({ ok: true });
     const cookie = cookieOf(await logIn(PASSWORD));
     expect(await (await get("/healthz", { cookie })).json()).toEqual({ ok: true, channels: 2 });
+  });
+  it("shows numbers to who sends the password as a program does, and counts wrong ones", async () => {
+    const { get } = await setUp();
+    const bearer = (password: string) => get("/metrics", { authorization: `Bearer ${password}` });
+    expect((await get("/metrics")).status).toBe(401);
+    expect(await (await bearer(PASSWORD)).text()).toBe("perch_turns_total 3\n");
+    for (let tries = 0; tries < 5; tries += 1) expect((await bearer("guess")).status).toBe(401);
+    expect((await bearer(PASSWORD)).status).toBe(401);
   });
 });

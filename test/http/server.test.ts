@@ -86,6 +86,20 @@ describe("startHttp", () => {
     const ill = await fetch(`${server.origin}/healthz`);
     expect([well.status, await well.json(), ill.status]).toEqual([200, { ok: true, waiting: 3 }, 503]);
   });
+  it("answers whether it is ready apart from whether it is well, and with its numbers", async () => {
+    const server = await start({
+      ready: async () => ({ ok: false, store: "away" }),
+      metrics: { text: async () => "perch_turns_total 3\n", contentType: "text/plain; version=0.0.4" },
+    });
+    const ready = await fetch(`${server.origin}/readyz`);
+    expect([ready.status, await ready.json()]).toEqual([503, { ok: false, store: "away" }]);
+    expect((await fetch(`${server.origin}/healthz`)).status).toBe(200);
+    const numbers = await fetch(`${server.origin}/metrics`);
+    expect([numbers.headers.get("content-type"), await numbers.text()]).toEqual([
+      "text/plain; version=0.0.4",
+      "perch_turns_total 3\n",
+    ]);
+  });
 
   it("hands a request to the closest mounted path, as it came", async () => {
     const server = await start();
