@@ -1,16 +1,19 @@
 import { mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { ChannelConfig } from "./config/channels.ts";
+import { Ownership } from "./connections/ownership.ts";
 import type { Channel, ChannelKind } from "./core/channel.ts";
 import type { ChannelHost, HttpMount, Studio } from "./core/host.ts";
 import type { Clock, Timer } from "./core/clock.ts";
 import { asError } from "./core/errors.ts";
 import type { ChannelId } from "./core/identity.ts";
 import type { Log } from "./core/log.ts";
+import { isChannels, type Role } from "./core/role.ts";
 import { closeChannel } from "./core/close-channel.ts";
 import { type ConnectionShown, type ConnectionState, standingWords } from "./core/standing.ts";
 import type { Gateway } from "./gateway.ts";
 import type { FileBlobs } from "./store/blobs.ts";
+import { takeLease } from "./store/channel-lease.ts";
 import { channelState } from "./store/channel-state.ts";
 import type { Database } from "./store/database.ts";
 import { openJournal } from "./store/journal.ts";
@@ -31,6 +34,8 @@ export type ConnectionParts = {
   /** Tells this process apart from others that may be the same connection. */
   readonly owner: string;
   readonly kind: (name: string) => Promise<ChannelKind<unknown> | undefined>;
+  /** Which connections this process may be; absent for one that has them all to itself. */
+  readonly shared?: { readonly role: Role };
 };
 
 /** The open connections: opened with what the gateway hands to a channel, reopened when their settings change. */
@@ -38,6 +43,8 @@ export class Connections {
   readonly #parts: ConnectionParts;
   readonly #open = new Map<ChannelId, Channel>();
   readonly #retries = new Map<ChannelId, Timer>();
+  /** The right to be connections that only one process may be. */
+  readonly #owned = new Map<ChannelId, Ownership>();
   readonly #unmounts = new Map<ChannelId, (() => void)[]>();
   /** Why a connection is not up, for the status. */
   readonly faults = new Map<ChannelId, string>();
@@ -54,12 +61,17 @@ export class Connections {
 
   /** Never throws: a connection that cannot be opened is told of and tried again later, and the others go on. */
   async open(id: ChannelId, config: ChannelConfig): Promise<void> {
-    const { gateway, clock, log } = this.#parts;
+    const { gateway, shared, clock, log } = this.#parts;
     if (config.off) return;
     this.#retries.get(id)?.cancel();
     try {
       const kind = await this.#parts.kind(config.kind);
       if (!kind) throw new Error(`there is no channel kind ${config.kind}`);
+      if (shared && kind.single(config.settings)) {
+        if (!isChannels(shared.role)) return this.#stands(id, { is: "elsewhere" }, log);
+        if (!this.#owned.has(id)) return await this.#own(id, config);
+        if (!this.#owned.get(id)?.held) return;
+      }
       if (config.was !== undefined) await this.#rename(config.was, id);
       this.faults.delete(id);
       const channel = await kind.open(config.settings, await this.#host(id));
@@ -77,7 +89,35 @@ export class Connections {
     }
   }
 
+  /** Tries to be a connection that only one process may be, now and later. */
+  async #own(id: ChannelId, config: ChannelConfig): Promise<void> {
+    const { database, owner, clock } = this.#parts;
+    const log = this.#parts.log.with({ channel: id });
+    const ownership = new Ownership({
+      take: (ms) => takeLease(database, `open/${id}`, { owner, clock }, ms, async () => {}),
+      won: () => {
+        this.standings.delete(id);
+        return this.open(id, config);
+      },
+      lost: async () => {
+        await this.#shut(id);
+        this.#stands(id, { is: "elsewhere" }, log);
+      },
+      clock,
+      log,
+    });
+    this.#owned.set(id, ownership);
+    this.#stands(id, { is: "elsewhere" }, log);
+    await ownership.begin();
+  }
+
   async close(id: ChannelId): Promise<void> {
+    await this.#shut(id);
+    await this.#owned.get(id)?.end();
+    this.#owned.delete(id);
+  }
+
+  async #shut(id: ChannelId): Promise<void> {
     const { gateway, clock, log } = this.#parts;
     this.#retries.get(id)?.cancel();
     const channel = this.#open.get(id);
@@ -115,6 +155,11 @@ export class Connections {
   /** What could not be opened is not tried again: the process ends. */
   stopTrying(): void {
     for (const retry of this.#retries.values()) retry.cancel();
+  }
+
+  /** Others may be the connections of this process now that it is none of them any more. Never rejects. */
+  async release(): Promise<void> {
+    await Promise.all([...this.#owned.values()].map((ownership) => ownership.end()));
   }
 
   #unmount(id: ChannelId): void {

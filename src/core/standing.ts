@@ -6,6 +6,8 @@ import { durationWords } from "./words.ts";
 export type ConnectionState =
   | { readonly is: "connecting" }
   | { readonly is: "open" }
+  /** Another process is it. */
+  | { readonly is: "elsewhere" }
   /** Somebody is to scan a code or type one, until then (epoch ms). */
   | { readonly is: "pairing"; readonly until: number }
   /** It tries again by itself then (epoch ms). */

@@ -5,6 +5,7 @@ import { bytesWords, durationWords } from "../core/words.ts";
 import { type Decoded, hear, transcriptOf, withDecoded } from "./listen.ts";
 import { formatName } from "./documents/formats.ts";
 import { BYTES_A_SECOND } from "./pcm.ts";
+import { overMinutes } from "./minutes.ts";
 import type { MediaPart } from "./part.ts";
 import type { Reading } from "./reading.ts";
 import { type Fetched, type Taken, setAside, unusable } from "./taken.ts";
@@ -24,6 +25,10 @@ export async function takeAudio(fetched: Fetched, by: Reading, signal: AbortSign
       return tooLong(called, declared, limits.audioSeconds);
     const seconds = decoded.is === "sound" ? decoded.seconds : declared;
     const block: MediaBlock = { type: "audio", ...file, ...timed(seconds), ...noteOf(decoded, by.part) };
+    // Of silence nothing is written down.
+    const isHeard = decoded.is !== "sound" || !decoded.silent;
+    const over = isHeard ? await by.minutes?.take(seconds ?? 0) : undefined;
+    if (over) return overMinutes(called, over);
     return transcriber
       ? await written(block, called, transcriber, decoded, by, signal)
       : await heardByModel(block, called, decoded, by);
@@ -48,7 +53,7 @@ async function written(
   by: Reading,
   signal: AbortSignal,
 ): Promise<Taken> {
-  const original = { path: by.blobs.pathOf(block.blob), mimeType: block.mimeType, bytes: block.bytes };
+  const original = { path: await by.blobs.here(block.blob), mimeType: block.mimeType, bytes: block.bytes };
   // Of a part there is only what was decoded.
   const heard = await hear(decoded, by.part ? undefined : original, transcriber, by, signal);
   if ("said" in heard) {

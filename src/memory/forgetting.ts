@@ -121,8 +121,8 @@ export class Forgetting {
     if (refs.length === 0) return true;
     await uses.complete(clock.now());
     const removed = await database.db.transaction().execute(async (trx) => {
-      if (await othersAtWork(trx, chat)) return false;
-      for (const ref of await unused(trx, refs)) blobs.remove(ref);
+      if (await othersAtWork(trx, chat, clock.now())) return false;
+      for (const ref of await unused(trx, refs)) await blobs.remove(ref);
       return true;
     });
     // Where somebody always is at work, they go like all that nobody uses: when they are a day old.

@@ -50,7 +50,7 @@ export class BlobUpkeep {
     for await (const old of this.#blobs.olderThan(before, BLOBS_AT_ONCE)) {
       for (const ref of await unused(this.#database.db, old)) {
         // Put again meanwhile, it is young.
-        if (this.#blobs.remove(ref, before)) removed += 1;
+        if (await this.#blobs.remove(ref, before)) removed += 1;
       }
     }
     return removed;

@@ -86,7 +86,7 @@ export class FileBlobs implements Blobs, BlobReader {
 
   async read(ref: BlobRef): Promise<Uint8Array> {
     try {
-      return await readFile(this.#path(ref));
+      return await readFile(await this.here(ref));
     } catch (error) {
       throw missing(ref, error);
     }
@@ -94,7 +94,7 @@ export class FileBlobs implements Blobs, BlobReader {
 
   async *open(ref: BlobRef): AsyncIterable<Uint8Array> {
     try {
-      yield* createReadStream(this.#path(ref)) as AsyncIterable<Uint8Array>; // no encoding is set, so chunks are buffers
+      yield* createReadStream(await this.here(ref)) as AsyncIterable<Uint8Array>; // no encoding is set, so chunks are buffers
     } catch (error) {
       throw missing(ref, error);
     }
@@ -124,7 +124,7 @@ export class FileBlobs implements Blobs, BlobReader {
    * @throws GatewayError "blob.missing".
    */
   async copyTo(ref: BlobRef, path: string): Promise<boolean> {
-    const source = this.#path(ref);
+    const source = await this.here(ref);
     const there = await this.#compare(ref, path);
     if (there === "other") return false;
     const partial = join(dirname(path), `${PARTIAL}${randomUUID()}`);
@@ -193,7 +193,7 @@ export class FileBlobs implements Blobs, BlobReader {
   }
 
   /** Removes a blob, unless it was put at `before` (epoch ms) or later; whether it is gone by that. */
-  remove(ref: BlobRef, before = Infinity): boolean {
+  async remove(ref: BlobRef, before = Infinity): Promise<boolean> {
     const path = this.#path(ref);
     try {
       // Nothing is put between the look and the deed.
@@ -206,7 +206,18 @@ export class FileBlobs implements Blobs, BlobReader {
     }
   }
 
-  /** Where a blob's bytes lie, for those who read files and not streams. They must not be written to. */
+  /**
+   * Where a blob's bytes lie on this machine, brought there if need be. They must not be written to.
+   * @throws GatewayError "blob.missing".
+   */
+  async here(ref: BlobRef): Promise<string> {
+    return this.#path(ref);
+  }
+
+  /** Makes a blob that another process of this machine has put known wherever this one's are. */
+  async share(_ref: BlobRef): Promise<void> {}
+
+  /** As `here` of a blob that is on this machine already. */
   pathOf(ref: BlobRef): string {
     return this.#path(ref);
   }
@@ -234,7 +245,8 @@ function tooLarge(bytes: number, capBytes: number): GatewayError {
   );
 }
 
-function missing(ref: string, cause: unknown): GatewayError {
+export function missing(ref: string, cause: unknown): GatewayError {
+  if (cause instanceof GatewayError) return cause;
   return new GatewayError(
     "blob.missing",
     `the data folder holds no media under ${ref}: ${asError(cause).message}`,

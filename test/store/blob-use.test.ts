@@ -10,7 +10,8 @@ import { refsIn, surveyUses, unused } from "../../src/store/blob-use.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
 import { chatOf } from "../../src/store/chats.ts";
 import type { Database } from "../../src/store/database.ts";
-import { endPiece, insertPieces } from "../../src/store/pieces.ts";
+import { insertPieces } from "../../src/store/pieces.ts";
+import { endPiece } from "../../src/store/sending.ts";
 import { threadStore } from "../../src/store/threads.ts";
 import { eachDatabase } from "../support/database.ts";
 
@@ -219,8 +220,8 @@ it("keeps a blob that is put again meanwhile", async () => {
   const { blobs, put } = await blobsHere();
   const ref = await put("again", NOW - 3 * DAY);
   await blobs.put(Buffer.from("again"));
-  expect(blobs.remove(ref, NOW - DAY)).toBe(false);
+  expect(await blobs.remove(ref, NOW - DAY)).toBe(false);
   expect(Buffer.from(await blobs.read(ref)).toString()).toBe("again");
-  expect(blobs.remove(ref)).toBe(true);
-  expect(blobs.remove(ref)).toBe(false);
+  expect(await blobs.remove(ref)).toBe(true);
+  expect(await blobs.remove(ref)).toBe(false);
 });

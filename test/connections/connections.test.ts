@@ -1,12 +1,12 @@
 import { stat } from "node:fs/promises";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { Connections } from "../src/connections.ts";
-import type { Channel, ChannelKind } from "../src/core/channel.ts";
-import type { ChannelHost } from "../src/core/host.ts";
-import { NO_STUDIO } from "./support/channel-host.ts";
-import { manualClock } from "./support/clock.ts";
-import { testGateway, type TestGateway } from "./support/gateway.ts";
+import { Connections } from "../../src/connections.ts";
+import type { Channel, ChannelKind } from "../../src/core/channel.ts";
+import type { ChannelHost } from "../../src/core/host.ts";
+import { NO_STUDIO } from "../support/channel-host.ts";
+import { manualClock } from "../support/clock.ts";
+import { testGateway, type TestGateway } from "../support/gateway.ts";
 
 const opened: TestGateway[] = [];
 

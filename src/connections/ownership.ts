@@ -1,0 +1,98 @@
+import type { Clock, Timer } from "../core/clock.ts";
+import { hasCode } from "../core/errors.ts";
+import type { Lease } from "../core/host.ts";
+import type { Log } from "../core/log.ts";
+
+/** Whoever dies leaves a connection to others after this. */
+export const LEASE_MS = 30_000;
+/** How often it is renewed, or asked for by those who wait. */
+const RENEW_MS = 10_000;
+/** Before its end by our own clock it is given up, so that a call that is on its way has ended when another begins. */
+const MARGIN_MS = 5_000;
+
+type Parts = {
+  readonly take: (ms: number) => Promise<Lease | undefined>;
+  /** The connection is this process's now. Never rejects. */
+  readonly won: () => Promise<void>;
+  /** It is no more: nothing is to be taken in or sent. Never rejects. */
+  readonly lost: () => Promise<void>;
+  readonly clock: Clock;
+  readonly log: Log;
+};
+
+/** What keeps several processes from being one connection: who holds the lease is it, the others wait. */
+export class Ownership {
+  readonly #by: Parts;
+  #lease: Lease | undefined;
+  #next: Timer | undefined;
+  /** A renewal may hang: the end of the lease waits for nobody. */
+  #expiry: Timer | undefined;
+  #ended = false;
+
+  constructor(by: Parts) {
+    this.#by = by;
+  }
+
+  get held(): boolean {
+    return this.#lease !== undefined;
+  }
+
+  /** Resolves when it was tried once; goes on by itself. Never rejects. */
+  async begin(): Promise<void> {
+    const { clock, log } = this.#by;
+    try {
+      await (this.#lease ? this.#renew(this.#lease) : this.#take());
+    } catch (err) {
+      if (hasCode(err, "store.hold_lost")) await this.#lose("another process has taken it");
+      else log.warn({ err }, "the lease of the connection cannot be had or renewed now, again soon");
+    }
+    if (this.#ended) return;
+    this.#next = clock.after(RENEW_MS, () => void this.begin());
+  }
+
+  /** Gives it up, so that others need not wait for its end. Never rejects. */
+  async end(): Promise<void> {
+    this.#ended = true;
+    this.#next?.cancel();
+    this.#expiry?.cancel();
+    const lease = this.#lease;
+    this.#lease = undefined;
+    await lease?.release().catch((err: unknown) => {
+      this.#by.log.warn({ err }, "the connection could not be given up; it is free when its lease ends");
+    });
+  }
+
+  async #take(): Promise<void> {
+    const { clock, take, won } = this.#by;
+    const asked = clock.now();
+    const lease = await take(LEASE_MS);
+    if (!lease) return;
+    if (this.#ended) return await lease.release();
+    this.#lease = lease;
+    this.#holdUntil(asked + LEASE_MS);
+    await won();
+  }
+
+  async #renew(lease: Lease): Promise<void> {
+    const asked = this.#by.clock.now();
+    await lease.renew(LEASE_MS);
+    if (this.#lease === lease) this.#holdUntil(asked + LEASE_MS);
+  }
+
+  #holdUntil(at: number): void {
+    const { clock } = this.#by;
+    this.#expiry?.cancel();
+    this.#expiry = clock.after(
+      at - MARGIN_MS - clock.now(),
+      () => void this.#lose("its lease could not be renewed in time"),
+    );
+  }
+
+  async #lose(why: string): Promise<void> {
+    if (!this.#lease) return;
+    this.#lease = undefined;
+    this.#expiry?.cancel();
+    this.#by.log.warn({}, `the connection is no longer this process's: ${why}`);
+    await this.#by.lost();
+  }
+}
