@@ -124,7 +124,7 @@ export class Connections {
     this.#open.delete(id);
     // Commands of the last batch that it takes in are still answered in its words.
     if (channel) await closeChannel(channel, { clock, log: log.with({ channel: id }) });
-    gateway.closed(id);
+    await gateway.closed(id);
     this.#unmount(id);
     this.standings.delete(id);
   }

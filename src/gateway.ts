@@ -1,35 +1,37 @@
 import { setMaxListeners } from "node:events";
-import type { AgentDefinition } from "./core/agent.ts";
-import type { Channel, PieceBody } from "./core/channel.ts";
+import type { Channel } from "./core/channel.ts";
 import type { CommandWords } from "./core/host.ts";
 import { closeChannel } from "./core/close-channel.ts";
-import type { Timer } from "./core/clock.ts";
-import type { Dispatcher } from "./core/dispatcher.ts";
+import type { Dispatcher, Works } from "./core/dispatcher.ts";
 import { asError } from "./core/errors.ts";
 import type { InboundEvent, Place } from "./core/events.ts";
 import type { ChannelId, ChatId } from "./core/identity.ts";
 import type { ChannelRules, Rules } from "./core/rules.ts";
+import { isWorker } from "./core/role.ts";
 import type { Language } from "./core/sentences.ts";
-import { Keeping } from "./gateway/keeping.ts";
+import { assembled } from "./gateway/assembled.ts";
+import { Between } from "./gateway/between.ts";
+import type { Keeping } from "./gateway/keeping.ts";
 import type { GatewayParts } from "./gateway/parts.ts";
 import { runSuspects } from "./gateway/suspects.ts";
-import { fetching, working } from "./gateway/working.ts";
+import { placesIn, Waking } from "./gateway/waking.ts";
 import { AttachmentLanes, type AttachmentParts, fetchAttachment } from "./intake/attachments.ts";
 import { commandWords } from "./intake/command-words.ts";
 import { rulesByEachId } from "./intake/moves.ts";
-import { Intake } from "./intake/intake.ts";
+import type { Intake } from "./intake/intake.ts";
 import { DISTILLED_AT_ONCE } from "./memory/memory.ts";
-import { type Deliver, deliver } from "./reply/deliver.ts";
-import { planWords } from "./reply/plan.ts";
+import type { Deliver } from "./reply/deliver.ts";
+import type { Schedules } from "./schedules/schedules.ts";
+import { answers } from "./store/answers.ts";
 import { openWork, recover } from "./store/upkeep.ts";
-import { liveIn } from "./turns/life.ts";
-import { Tasks } from "./turns/tasks.ts";
-import { Turns } from "./turns/turns.ts";
+import type { Tasks } from "./turns/tasks.ts";
+import type { Turns } from "./turns/turns.ts";
 
 /** Wake-ups may be lost; the facts are gone over this often. */
 const SWEEP_MS = 30_000;
 const DELIVERIES_AT_ONCE = 64;
 const TASKS_AT_ONCE = 8;
+const SCHEDULES_AT_ONCE = 4;
 
 /**
  * The way of a message, top to bottom: accepted (committed, then acknowledged), fetched, answered, delivered. Each step
@@ -43,15 +45,17 @@ export class Gateway {
   /** No more work: aborts when the grace is over. */
   readonly #cutOff = new AbortController();
   readonly #dispatcher: Dispatcher;
+  readonly #wake: Waking;
+  readonly #between: Between;
   readonly #intake: Intake;
   readonly #lanes = new AttachmentLanes();
   readonly #turns: Turns;
   readonly #tasks: Tasks;
+  readonly #schedules: Schedules;
   readonly #keeping: Keeping;
   readonly #fetching: AttachmentParts;
   readonly #deliver: Deliver;
   #rules: Rules;
-  #sweep: Timer | undefined;
   #beginning: Promise<void> | undefined;
   #begun = false;
   #draining = false;
@@ -60,93 +64,63 @@ export class Gateway {
   constructor(parts: GatewayParts) {
     const { database, clock, log } = parts;
     const channel = (id: ChannelId): Channel | undefined => this.#channels.get(id);
-    const cutOff = this.#cutOff.signal;
     setMaxListeners(0, this.#closing.signal); // all attachments that wait listen to it
     this.#parts = parts;
     this.#rules = parts.rules;
-    this.#dispatcher = parts.dispatcher(
-      {
-        // Whoever waits costs next to nothing; how much is done at once, the lanes say.
-        fetch: { concurrency: Infinity, run: (key) => this.#fetch(Number(key)) },
-        turn: { concurrency: parts.turnsAtOnce, run: (key) => this.#turn(toChat(key)) },
-        deliver: { concurrency: DELIVERIES_AT_ONCE, run: (key) => this.#send(toChat(key)) },
-        task: { concurrency: TASKS_AT_ONCE, run: (key) => this.#task(Number(key)) },
-        memory: { concurrency: DISTILLED_AT_ONCE, run: (key) => this.#distil(key) },
-        forget: { concurrency: 1, run: (key) => this.#forget(toChat(key)) },
-      },
-      clock,
-      log,
-    );
-    const words = (id: ChannelId, text: string): readonly PieceBody[] => {
-      const open = channel(id);
-      return open ? planWords(text, open) : [];
+    const { cluster } = parts;
+    const role = cluster?.role ?? "all";
+    const placed = cluster !== undefined;
+    const atConnections: Works = {
+      // Whoever waits costs next to nothing; how much is done at once, the lanes say.
+      fetch: { concurrency: Infinity, placed, run: (key) => this.#fetch(Number(key)) },
+      deliver: { concurrency: DELIVERIES_AT_ONCE, placed, run: (key) => this.#send(toChat(key)) },
     };
-    this.#keeping = new Keeping(parts, {
-      agent: (name) => this.#rules.agents.get(name),
-      words,
-      wake: (topic, key, at) => this.#dispatcher.wake(topic, key, at),
-    });
-    this.#intake = new Intake({
-      database,
+    const ofAgents: Works = {
+      turn: { concurrency: parts.turnsAtOnce, run: (key) => this.#turn(toChat(key)) },
+      task: { concurrency: TASKS_AT_ONCE, run: (key) => this.#task(Number(key)) },
+      memory: { concurrency: DISTILLED_AT_ONCE, run: (key) => this.#distil(key) },
+      schedule: { concurrency: SCHEDULES_AT_ONCE, run: (key) => this.#schedule(Number(key)) },
+      forget: { concurrency: 1, run: (key) => this.#forget(toChat(key)) },
+      sweep: { concurrency: 1, run: () => this.#goOver() },
+    };
+    const works = { ...(role === "workers" ? {} : atConnections), ...(isWorker(role) ? ofAgents : {}) };
+    this.#dispatcher = parts.dispatcher(works, clock, log);
+    this.#wake = new Waking({
+      dispatcher: this.#dispatcher,
       clock,
       log,
-      rules: parts.rules,
-      words,
-      connections: parts.connections,
-      effects: {
-        fetch: (attachment) => this.#dispatcher.wake("fetch", String(attachment), clock.now()),
-        turn: (chat, at, agent) => {
-          this.#dispatcher.wake("turn", String(chat), at);
-          const definition = this.#rules.agents.get(agent);
-          if (definition) parts.runner.prepare(definition);
-        },
-        deliver: (chat) => this.#dispatcher.wake("deliver", String(chat), clock.now()),
-        stop: (chat) => void this.#turns.stop(chat),
-        correct: (chat, correction) => this.#turns.correct(chat, correction),
-        forget: (chat, at) => {
-          this.#keeping.forgetting.begin(chat, at);
-          this.#turns.letGo(chat);
-          this.#tasks.drop(chat);
-          this.#dispatcher.wake("forget", String(chat), clock.now());
-        },
-      },
+      ...(placed ? { places: placesIn(database) } : {}),
     });
-    const agent = (name: string): AgentDefinition | undefined => this.#rules.agents.get(name);
-    const shared = working(parts, { channel, agent, lanes: this.#lanes, cutOff });
-    this.#turns = new Turns({
-      ...shared,
-      owner: parts.owner,
-      live: async (to) => liveIn(await this.#rulesIn(to.channel, to), to.chat),
-      kind: (id) => parts.connections().find((shown) => shown.id === id)?.kind ?? id,
-      timeZone: () => this.#rules.timeZone,
-      tasks: (origin) => this.#tasks.deskFor(origin),
-      memory: this.#keeping.memory,
-      exporting: (turn) => this.#keeping.exporting(turn),
-      cutOff,
-    });
-    this.#tasks = new Tasks({
-      ...shared,
-      wake: (row, at) => this.#dispatcher.wake("task", String(row), at),
-      deliver: (chat) => this.#dispatcher.wake("deliver", String(chat), clock.now()),
-      closing: this.#closing.signal,
-    });
-    this.#fetching = fetching(parts, {
+    this.#between = new Between(cluster?.wire, {
+      atWork: () => ({ turns: this.#turns, tasks: this.#tasks }),
       channel,
-      agent,
+    });
+    const made = assembled(parts, {
+      channel,
       rules: () => this.#rules,
       rulesIn: (id, place) => this.#rulesIn(id, place),
+      wake: this.#wake,
+      tell: (told) => this.#between.tell(told),
       lanes: this.#lanes,
       closing: this.#closing.signal,
+      cutOff: this.#cutOff.signal,
     });
-    this.#deliver = deliver({ database, channel, clock, log, cutOff });
+    this.#intake = made.intake;
+    this.#turns = made.turns;
+    this.#tasks = made.tasks;
+    this.#schedules = made.schedules;
+    this.#keeping = made.keeping;
+    this.#fetching = made.fetching;
+    this.#deliver = made.deliver;
   }
 
   /** Takes over what an earlier process left; work begins with `begin`, when the connections are open. */
   async start(): Promise<void> {
-    const { database, clock, log } = this.#parts;
-    const recovered = await recover(database, clock.now());
+    const { database, clock, log, others } = this.#parts;
+    const recovered = others ? undefined : await recover(database, clock.now());
     await this.#keeping.forgetting.beginAll();
-    if (recovered.turns > 0)
+    await this.#schedules.takeUp(this.#rules);
+    if (recovered && recovered.turns > 0)
       log.warn({ ...recovered }, "an earlier process ended in the middle of turns; they go on");
   }
 
@@ -156,29 +130,35 @@ export class Gateway {
       fetch: (attachment) => this.#fetchOne(attachment, { alone: true }),
       turn: async (chat) => {
         await this.#turns.run(chat);
-        this.#dispatcher.wake("deliver", String(chat), this.#parts.clock.now());
+        this.#wake.deliver(chat);
       },
       draining: () => this.#draining,
     });
     await this.#beginning;
     this.#begun = true;
     await this.#goOver();
+    this.#dispatcher.every("sweep", SWEEP_MS);
   }
 
   /** A channel that was opened: what waits for it goes on. */
   async opened(id: ChannelId, channel: Channel): Promise<void> {
     this.#channels.set(id, channel);
+    this.#wake.renamed();
+    this.#dispatcher.serve(id);
     if (this.#begun) await this.wakeAll();
   }
 
-  closed(id: ChannelId): void {
+  /** Resolves when nothing is done at the connection any more. */
+  async closed(id: ChannelId): Promise<void> {
     this.#channels.delete(id);
+    await this.#dispatcher.leave(id);
   }
 
   /** A changed configuration: the next event and the next turn go by it. */
   use(rules: Rules): void {
     this.#rules = rules;
     this.#intake.use(rules);
+    void this.#schedules.use(rules);
   }
 
   /** What holds in a chat, also where the operator knows it by an earlier id. */
@@ -214,25 +194,30 @@ export class Gateway {
   }
 
   async #fetchOne(attachment: number, how: { readonly alone: boolean }): Promise<void> {
-    const { clock } = this.#parts;
     const fetched = await fetchAttachment(attachment, this.#fetching, how);
     if (!fetched) return;
-    for (const further of fetched.further) this.#dispatcher.wake("fetch", String(further), clock.now());
-    this.#dispatcher.wake("turn", String(fetched.chat), clock.now());
+    for (const further of fetched.further) this.#wake.fetch(further);
+    this.#wake.turn(fetched.chat);
   }
 
   async #turn(chat: ChatId): Promise<void> {
     if (!this.#working) return;
     const again = await this.#turns.run(chat);
-    this.#dispatcher.wake("deliver", String(chat), this.#parts.clock.now());
-    this.#tasks.turnEnded(chat);
-    if (again !== undefined) this.#dispatcher.wake("turn", String(chat), again);
+    this.#wake.deliver(chat);
+    this.#between.tell({ is: "over", chat });
+    if (again !== undefined) this.#wake.turn(chat, again);
   }
 
   async #task(row: number): Promise<void> {
     if (!this.#working) return;
     const again = await this.#tasks.run(row);
-    if (again !== undefined) this.#dispatcher.wake("task", String(row), again);
+    if (again !== undefined) this.#wake.task(row, again);
+  }
+
+  async #schedule(id: number): Promise<void> {
+    if (!this.#working) return;
+    const again = await this.#schedules.run(id);
+    if (again !== undefined) this.#wake.schedule(id, again);
   }
 
   async #distil(key: string): Promise<void> {
@@ -242,38 +227,39 @@ export class Gateway {
   async #forget(chat: ChatId): Promise<void> {
     if (!this.#working) return;
     const again = await this.#keeping.forgetting.run(chat);
-    if (again !== undefined) this.#dispatcher.wake("forget", String(chat), again);
+    if (again !== undefined) this.#wake.forget(chat, again);
   }
 
   async #send(chat: ChatId): Promise<void> {
     // While suspects run alone, commands are answered: what is sent cannot be taken for what ended the process.
     if (!this.#beginning) return;
     const again = await this.#deliver.run(chat);
-    if (again !== undefined) this.#dispatcher.wake("deliver", String(chat), again);
+    if (again !== undefined) this.#wake.deliver(chat, again);
   }
 
   /** Wakes all work that the facts know of. */
   async wakeAll(): Promise<void> {
-    const work = await openWork(this.#parts.database);
     const now = this.#parts.clock.now();
+    const work = await openWork(this.#parts.database, now);
     // Not later than the next time over: a clock that was set back makes times of hours ahead.
     const soon = (at: number): number => Math.min(at, now + SWEEP_MS);
-    for (const { chat, at } of work.turns) this.#dispatcher.wake("turn", String(chat), soon(at));
-    for (const { chat, at } of work.deliveries) this.#dispatcher.wake("deliver", String(chat), soon(at));
-    for (const { row, at } of work.tasks) this.#dispatcher.wake("task", String(row), soon(at));
-    for (const id of work.attachments) this.#dispatcher.wake("fetch", String(id), now);
+    for (const { chat, at } of work.turns) this.#wake.turn(chat, soon(at));
+    for (const { chat, at, channel } of work.deliveries) this.#wake.deliver(chat, soon(at), channel);
+    for (const { row, at } of work.tasks) this.#wake.task(row, soon(at));
+    for (const { id, channel } of work.attachments) this.#wake.fetch(id, channel);
     await this.#keeping.wakeAll(soon);
+    await this.#schedules.wakeAll(soon);
   }
 
   async #goOver(): Promise<void> {
-    const { clock, log } = this.#parts;
+    const { log } = this.#parts;
+    if (!this.#working) return;
     try {
       await this.wakeAll();
       await this.#keeping.goOver();
     } catch (err) {
       log.error({ err }, "the facts could not be gone over, again soon");
     }
-    if (!this.#draining) this.#sweep = clock.after(SWEEP_MS, () => void this.#goOver());
   }
 
   /** What `/healthz` says. */
@@ -291,11 +277,29 @@ export class Gateway {
     };
   }
 
+  /**
+   * What `/readyz` says: whether what comes in now can be committed and worked on. While it is not, platforms keep what they
+   * have.
+   */
+  async ready(): Promise<{ readonly ok: boolean; readonly [detail: string]: unknown }> {
+    const { database, clock } = this.#parts;
+    const store = await answers(database, clock);
+    const dispatcher = await this.#dispatcher.away();
+    const draining = this.#draining;
+    return {
+      ok: store === undefined && dispatcher === undefined && this.#begun && !draining,
+      begun: this.#begun,
+      draining,
+      ...(store === undefined ? {} : { store }),
+      ...(dispatcher === undefined ? {} : { dispatcher }),
+    };
+  }
+
   /** What the last turns have planned is sent while the grace lasts. */
   async #sendLast(): Promise<void> {
     const { database, log } = this.#parts;
     try {
-      const { deliveries } = await openWork(database);
+      const { deliveries } = await openWork(database, this.#parts.clock.now());
       await Promise.all(deliveries.map(({ chat }) => this.#deliver.runOut(chat)));
     } catch (err) {
       log.warn({ err }, "what was left to send is sent at the next start");
@@ -308,7 +312,6 @@ export class Gateway {
    */
   async stop(graceMs: number): Promise<void> {
     this.#draining = true;
-    this.#sweep?.cancel();
     this.#closing.abort(new Error("the gateway is stopping"));
     this.#keeping.memory.interrupt();
     const grace = this.#parts.clock.after(graceMs, () =>
@@ -319,6 +322,7 @@ export class Gateway {
     if (graceMs > 0) await this.#keeping.memory.flush(this.#cutOff.signal);
     grace.cancel();
     this.#cutOff.abort(new Error("the gateway has stopped"));
+    this.#between.close();
     await Promise.all([...this.#channels.values()].map((channel) => closeChannel(channel, this.#parts)));
     this.#channels.clear();
   }

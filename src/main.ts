@@ -4,8 +4,11 @@ import { createLog } from "./cli/log.ts";
 import { EXIT } from "./cli/exit.ts";
 import { type Clock, scaledClock, systemClock } from "./core/clock.ts";
 import { asError, GatewayError, hasCode } from "./core/errors.ts";
+import { type Role, ROLES } from "./core/role.ts";
 
 const USAGE = `perch [start]               run the gateway
+perch start --role <role> [--port <port>]
+                            run one of several processes: channels, workers or web
 perch check [--live]        check the configuration and print who answers where;
                             with --live also ask the platforms whether the connections can work
 perch why <message>         what became of a message, step by step
@@ -21,6 +24,7 @@ perch restore <connection> <file>
                             put a backup in the place of a connection's account; the gateway must not run
 perch queue [retry <number>]
                             what waits, and messages that were set aside
+perch schedules             what is done at a time, and what became of the last time
 perch schema                print the JSON Schema of perch.yaml
 
 --config <file>             instead of config/perch.yaml`;
@@ -45,6 +49,8 @@ async function main(): Promise<number> {
         help: { type: "boolean", short: "h" },
         live: { type: "boolean", default: false },
         phone: { type: "string" },
+        port: { type: "string" },
+        role: { type: "string" },
       },
     });
     const [command = "start", ...words] = positionals;
@@ -64,7 +70,11 @@ async function main(): Promise<number> {
     switch (command) {
       case "start":
         // A graph that does not heed its signal must not keep the process: the data folder is free for the next one.
-        return process.exit(await (await import("./cli/start.ts")).start({ ...common, stop: stopSignal() }));
+        return process.exit(
+          await (
+            await import("./cli/start.ts")
+          ).start({ ...common, ...ofSeveral(values), stop: stopSignal() }),
+        );
       case "check":
         return await (await import("./cli/check.ts")).check({ ...common, live: values.live });
       case "why":
@@ -87,6 +97,8 @@ async function main(): Promise<number> {
         return await (await import("./cli/backup.ts")).restore(common, words);
       case "queue":
         return await (await import("./cli/queue.ts")).queue(common, words);
+      case "schedules":
+        return await (await import("./cli/schedules.ts")).schedules(common);
       case "schema":
         return await (await import("./cli/schema.ts")).schema(common);
       default:
@@ -104,6 +116,22 @@ async function main(): Promise<number> {
     );
     return hasCode(error, "config.invalid") ? EXIT.config : EXIT.failed;
   }
+}
+
+/** How a process is one of several. @throws GatewayError "config.invalid". */
+function ofSeveral({ role, port }: { role?: string | undefined; port?: string | undefined }): {
+  readonly role?: Role;
+  readonly port?: number;
+} {
+  const known = ROLES.find((each) => each === role);
+  if (role !== undefined && known === undefined)
+    throw new GatewayError("config.invalid", `there is no role "${role}"; write one of: ${ROLES.join(", ")}`);
+  if (port !== undefined && (!/^\d{1,5}$/.test(port) || Number(port) > 65_535))
+    throw new GatewayError("config.invalid", `"${port}" is no port; write a number of 0 to 65535`);
+  return {
+    ...(known === undefined ? {} : { role: known }),
+    ...(port === undefined ? {} : { port: Number(port) }),
+  };
 }
 
 function given(phone: string | undefined): { readonly phone?: string } {

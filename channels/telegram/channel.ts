@@ -12,6 +12,7 @@ import { Live } from "./live.ts";
 import { Pace } from "./pace.ts";
 import { Previews } from "./previews.ts";
 import { quietHours } from "./quiet.ts";
+import { react } from "./react.ts";
 import { receive } from "./receive.ts";
 import { render, renderRich } from "./render.ts";
 import { RichChats } from "./rich-chats.ts";
@@ -120,6 +121,7 @@ export async function openTelegram(settings: TelegramSettings, host: ChannelHost
     },
     // A sign of life is worth nobody's trouble.
     progress: (to, progress) => live.show(to, progress).catch(() => {}),
+    react: (to, ref, sign, signal) => react(to, ref, sign, { api, clock }, signal),
     async startLink(code) {
       const { username } = await identity.known(clock, closing);
       return `https://t.me/${username}?start=${code}`;

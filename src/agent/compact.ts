@@ -49,7 +49,7 @@ export async function compactThread(
         model: room.model,
         window: room.window,
         signal,
-        counting: { agent, choice: agent.model, onUse: turn.onUse },
+        counting: { agent, choice: agent.model, onUse: turn.onUse, allowance: turn.allowance },
       },
     );
     signal.throwIfAborted();

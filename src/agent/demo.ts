@@ -5,7 +5,7 @@ import { ChatGenerationChunk, type ChatResult } from "@langchain/core/outputs";
 import type { Blobs } from "../core/agent.ts";
 import type { ContentBlock, MediaBlock } from "../core/blocks.ts";
 import { hasCode } from "../core/errors.ts";
-import { perchContent } from "./messages.ts";
+import { isSteered, perchContent } from "./messages.ts";
 import { bytesWords, durationWords } from "../core/words.ts";
 import { firstWords } from "./words.ts";
 
@@ -62,10 +62,14 @@ function wantsPicture(asked: string, received: readonly ContentBlock[]): boolean
 
 async function demoAnswer(messages: readonly BaseMessage[], blobs: Blobs): Promise<string> {
   // Words of ours on the human side are nobody's message.
-  const turns = messages.flatMap((message) => {
+  const turns: ContentBlock[][] = [];
+  for (const message of messages) {
     const said = perchContent(message)?.content;
-    return said === undefined ? [] : [said];
-  });
+    if (said === undefined) continue;
+    // What came while a turn ran is answered with its question.
+    if (isSteered(message)) turns.at(-1)?.push(...said);
+    else turns.push([...said]);
+  }
   const received = turns.at(-1) ?? [];
   const earlier = turns.slice(0, -1);
   const asked = received

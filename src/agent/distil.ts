@@ -56,7 +56,7 @@ const ONCE_MORE = 'That could not be read. Answer with the JSON object alone: {"
 
 /** The model's words; those behind it are asked in their order where it does not answer. */
 async function ask(
-  { agent }: Distilling,
+  { agent, allowance }: Distilling,
   messages: readonly BaseMessage[],
   by: { readonly blobs: Blobs; readonly signal: AbortSignal; readonly uses: ModelUse[] },
 ): Promise<string> {
@@ -65,7 +65,7 @@ async function ask(
     try {
       const model = await loadModel(choice, by.blobs);
       const onUse = (use: ModelUse): void => void by.uses.push(use);
-      return (await askAside(model, messages, by.signal, { agent, choice, onUse })).text;
+      return (await askAside(model, messages, by.signal, { agent, choice, onUse, allowance })).text;
     } catch (error) {
       if (by.signal.aborted) throw by.signal.reason;
       failure ??= modelFailure(error, choice);

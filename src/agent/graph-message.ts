@@ -3,7 +3,7 @@ import type { Blobs, Senses } from "../core/agent.ts";
 import type { BlobRef, MediaBlock } from "../core/blocks.ts";
 import { type Part, partsOf } from "./harness/medium.ts";
 import { IMAGES, type Shapes } from "./harness/shapes.ts";
-import type { PerchContent } from "./messages.ts";
+import { type PerchContent, perchOf } from "./messages.ts";
 
 export type GraphShowing = {
   readonly blobs: Blobs;
@@ -18,7 +18,7 @@ export type GraphShowing = {
  */
 export async function asStandardBlocks(
   id: string,
-  { content, sentAt }: PerchContent,
+  said: PerchContent,
   { blobs, senses, refusedBy: by }: GraphShowing,
 ): Promise<HumanMessage> {
   const room = { characters: Infinity, bytes: Infinity, pictures: Infinity, largePictures: Infinity };
@@ -28,7 +28,7 @@ export async function asStandardBlocks(
     return by !== undefined;
   };
   const parts: Part[] = [];
-  for (const block of content) {
+  for (const block of said.content) {
     if (block.type === "text") parts.push({ block });
     else {
       const shapes = standard(senses, block);
@@ -40,8 +40,7 @@ export async function asStandardBlocks(
     contentBlocks: parts.map(({ block }) => block),
     additional_kwargs: {
       perch: {
-        content,
-        sentAt,
+        ...perchOf(said),
         ...(by === undefined || refused.length === 0 ? {} : { refused: { [by]: refused } }),
       },
     },

@@ -30,7 +30,7 @@ function interruptsOf(list: unknown): readonly Interrupt[] {
   );
 }
 
-/** How it is written down that a turn has begun to answer one: its words stand in no thread. */
+/** How it is written down that a turn has begun to answer one: its words stand in no thread. Its step is their number. */
 export function answering(id: string): string {
   return `${ANSWERING}${id}`;
 }
@@ -38,11 +38,14 @@ export function answering(id: string): string {
 /** The interrupt that an earlier attempt at a turn has begun to answer, and what it has done outside beside that. */
 export function answeredBefore(stored: readonly StoredEffect[]): {
   readonly answered: string | undefined;
+  /** Of how many messages the turn was made then. */
+  readonly messages: number;
   readonly acted: readonly StoredEffect[];
 } {
   const first = stored.find(({ call }) => call.startsWith(ANSWERING));
   return {
     answered: first?.call.slice(ANSWERING.length),
+    messages: Number(first?.step) || 1,
     acted: stored.filter(({ call }) => !call.startsWith(ANSWERING)),
   };
 }
@@ -50,14 +53,23 @@ export function answeredBefore(stored: readonly StoredEffect[]): {
 const ANSWERING = "interrupt:";
 
 /** As an answer holds it: the question, and what may be pressed below it. */
-export type Question = { readonly markdown: string; readonly choices?: readonly string[] };
+export type Question = {
+  readonly markdown: string;
+  readonly choices?: readonly string[];
+  /** What it is the question of. */
+  readonly asks?: string;
+};
 
 const MOST_CHOICES = 12;
 const CHOICE_CHARACTERS = 200;
 
 /** What a person is asked: a text, or `{question | message, choices?}`; for anything else a sentence of ours. */
-export function questionOf(value: unknown, language: Language | undefined): Question {
-  if (typeof value === "string" && value.trim() !== "") return { markdown: value };
+export function questionOf(
+  { id, value }: Interrupt,
+  language: Language | undefined,
+): Required<Pick<Question, "asks">> & Question {
+  const asks = id;
+  if (typeof value === "string" && value.trim() !== "") return { markdown: value, asks };
   const { question, message, choices } = (isObject(value) ? value : {}) as {
     readonly question?: unknown;
     readonly message?: unknown;
@@ -71,12 +83,13 @@ export function questionOf(value: unknown, language: Language | undefined): Ques
   return {
     markdown: typeof said === "string" ? said : say("agent.asks", language ?? "en"),
     ...(labels.length === 0 ? {} : { choices: labels.slice(0, MOST_CHOICES) }),
+    asks,
   };
 }
 
 /** What was chosen, where the choices stand numbered in a chat without buttons; else the words themselves. */
-export function chosenOf(value: unknown, words: string): string {
-  const { choices = [] } = questionOf(value, undefined);
+export function chosenOf(asked: Interrupt, words: string): string {
+  const { choices = [] } = questionOf(asked, undefined);
   const number = /^\s*(\d{1,2})[.)]?\s*$/.exec(words)?.[1];
   return choices.includes(words) ? words : (choices[Number(number) - 1] ?? words);
 }

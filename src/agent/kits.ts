@@ -19,5 +19,7 @@ export async function kitsFor(definition: AgentDefinition, ports: BuildPorts): P
     kits.push((await import("./subagents/task-tool.ts")).subagentKit(subagents, ports));
     if (background) kits.push((await import("./background/task-tools.ts")).backgroundKit(subagents.agents));
   }
+  if (definition.schedules)
+    kits.push((await import("./schedules/schedule-tools.ts")).scheduleKit(definition.schedules));
   return kits;
 }

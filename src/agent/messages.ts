@@ -8,6 +8,10 @@ export type PerchContent = {
   readonly content: readonly ContentBlock[];
   /** ISO 8601. */
   readonly sentAt: string;
+  /** Of how many messages it is made; 1 without it. */
+  readonly messages?: number;
+  /** It was said while a turn ran: it belongs to the question before it and asks none of its own. */
+  readonly meanwhile?: true;
   /** Bytes of its media that a model refused, by the model's key: that model is not sent them again. */
   readonly refused?: Readonly<Record<string, readonly BlobRef[]>>;
 };
@@ -16,12 +20,22 @@ export type PerchContent = {
  * The message that enters the thread. Its plain content is the text and one line of words for each medium, which is
  * what the model sees of it later; with `paths` where the agent can open them.
  */
-export function humanMessage(id: string, { content, sentAt }: PerchContent, paths: boolean): HumanMessage {
+export function humanMessage(id: string, said: PerchContent, paths: boolean): HumanMessage {
   return new HumanMessage({
     id,
-    content: content.map((block) => shortWords(block, paths)).join("\n"),
-    additional_kwargs: { perch: { content, sentAt } },
+    content: said.content.map((block) => shortWords(block, paths)).join("\n"),
+    additional_kwargs: { perch: perchOf(said) },
   });
+}
+
+/** What is kept with a message of a person; `said` may be a whole turn. */
+export function perchOf({ content, sentAt, messages = 1, meanwhile }: PerchContent): PerchContent {
+  return {
+    content,
+    sentAt,
+    ...(messages === 1 ? {} : { messages }),
+    ...(meanwhile ? { meanwhile } : {}),
+  };
 }
 
 /** What `humanMessage` was given; undefined for messages that somebody else put into the thread. */
@@ -29,6 +43,21 @@ export function perchContent(message: BaseMessage): PerchContent | undefined {
   const perch = message.additional_kwargs["perch"];
   if (typeof perch !== "object" || perch === null || !("content" in perch)) return undefined;
   return perch as PerchContent; // written by this file alone
+}
+
+/** Whether a person has asked with it: what they said while a turn ran goes with that one's question. */
+export function isQuestion(message: BaseMessage): boolean {
+  const perch = perchContent(message);
+  return perch !== undefined && perch.meanwhile !== true;
+}
+
+export function isSteered(message: BaseMessage): boolean {
+  return perchContent(message)?.meanwhile === true;
+}
+
+/** Whether it came while a turn ran, so that it goes with the question before it. */
+export function cameMeanwhile(message: BaseMessage): boolean {
+  return isCorrection(message) || isSteered(message);
 }
 
 /** A correction in a thread: it belongs to the question before it and asks none of its own. */
@@ -94,13 +123,13 @@ export function givenIn(message: BaseMessage): Given | undefined {
 
 /** Where the newest message stands that is to be answered; -1 where there is none. */
 export function newestQuestion(messages: readonly BaseMessage[]): number {
-  const ofPerson = messages.findLastIndex((message) => perchContent(message) !== undefined);
+  const ofPerson = messages.findLastIndex(isQuestion);
   if (ofPerson >= 0) return ofPerson;
   // Work without a thread, or a graph's own.
   return messages.findLastIndex(
     (message) =>
       HumanMessage.isInstance(message) &&
-      !isCorrection(message) &&
+      !cameMeanwhile(message) &&
       noteIn(message) === undefined &&
       viewedIn(message) === undefined,
   );

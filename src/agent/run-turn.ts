@@ -1,11 +1,11 @@
 import { setMaxListeners } from "node:events";
-import type { BaseMessage } from "@langchain/core/messages";
+import { type BaseMessage, RemoveMessage } from "@langchain/core/messages";
 import { Command } from "@langchain/langgraph";
 import type { AgentAnswer, AgentTurn, Blobs } from "../core/agent.ts";
 import type { BackgroundTask } from "../core/background.ts";
 import { asError, GatewayError, gatewayErrorIn } from "../core/errors.ts";
 import { say } from "../core/sentences.ts";
-import { answerSince, answerTo, refusedOf } from "./answers.ts";
+import { answerSince, answerTo, lastOfPerson, refusedOf, toldAfter } from "./answers.ts";
 import { askGraph } from "./ask-graph.ts";
 import { endedSince, ledgerOf } from "./background/ledger.ts";
 import type { BuiltAgent } from "./built.ts";
@@ -13,7 +13,7 @@ import { earlierSteps } from "./harness/effects.ts";
 import { missingResults } from "./harness/repair.ts";
 import { answerIn, answering, chosenOf, type Interrupt, questionOf, raisedIn } from "./interrupts.ts";
 import { humanMessage } from "./messages.ts";
-import { answeredAlready, idFor, messagesOf, type Standing, standingOf } from "./standing.ts";
+import { answeredAlready, idFor, messagesOf, type Standing, standingOf, steeredIn } from "./standing.ts";
 import type { State, UploadedFile } from "./state.ts";
 import { STEPS } from "./steps.ts";
 import { streamed } from "./stream.ts";
@@ -56,6 +56,8 @@ class Run {
   readonly #config: object;
   /** What the graph has stopped to ask, the last time that it was run. */
   #raised: readonly Interrupt[] = [];
+  /** What it was given the person's words for. */
+  #answered: string | undefined;
 
   constructor(built: BuiltAgent, blobs: Blobs, turn: AgentTurn, signal: AbortSignal) {
     this.#built = built;
@@ -76,7 +78,10 @@ class Run {
     this.#signal.throwIfAborted();
     const [question] = this.#raised;
     const answer = question
-      ? questionOf(question.value, this.#turn.language)
+      ? {
+          ...questionOf(question, this.#turn.language),
+          ...toldAfter(lastOfPerson(after)?.id ?? "", after),
+        }
       : resumed
         ? answerSince(standing.messages, after)
         : answerTo(id, after);
@@ -85,8 +90,10 @@ class Run {
         "model.failed",
         `agent "${this.#turn.agent.name}" ended its turn without any text`,
       );
-    const refused = refusedOf(after.find((message) => message.id === id));
-    return { ...answer, ...this.#about(after), replayed: false, refused };
+    const asked = [after.find((message) => message.id === id), ...steeredIn(answer, after)];
+    const refused = [...new Set(asked.flatMap(refusedOf))];
+    const answered = resumed && this.#answered !== undefined ? { answered: this.#answered } : {};
+    return { ...answer, ...answered, ...this.#about(after), replayed: false, refused };
   }
 
   /**
@@ -94,14 +101,18 @@ class Run {
    * with that. What it waited for is put aside by the turn that is run instead.
    */
   async #resumed({ pending, begun, acted }: Standing): Promise<readonly BaseMessage[] | undefined> {
-    const waits = pending.find(({ id }) => id === begun) ?? pending[0];
+    const { answers } = this.#turn;
+    const mayAnswer = ({ id }: Interrupt): boolean =>
+      begun === undefined ? answers === undefined || answers.includes(id) : id === begun;
+    const waits = pending.find(mayAnswer);
     const words = answerIn(this.#turn.content);
     // What it has done outside meanwhile is not in the thread: an answer to an interrupt would do it again.
     if (!waits || words === undefined || acted.length > 0) return undefined;
     // A crash behind it must not give the same words to the next question.
-    await this.#turn.effects?.begin(answering(waits.id), "");
+    await this.#turn.effects?.begin(answering(waits.id), String(this.#turn.messages ?? 1));
+    this.#answered = waits.id;
     try {
-      return await this.#through(new Command({ resume: { [waits.id]: chosenOf(waits.value, words) } }));
+      return await this.#through(new Command({ resume: { [waits.id]: chosenOf(waits, words) } }));
     } catch (error) {
       if (this.#signal.aborted || gatewayErrorIn(error)) throw error;
       return undefined;
@@ -123,6 +134,8 @@ class Run {
       thread: readonly BaseMessage[],
       further: readonly BaseMessage[],
     ): readonly BaseMessage[] => [
+      // What an earlier attempt was told while it ran waits again, or has come to belong to the message itself.
+      ...(toldAfter(id, thread).steered ?? []).map((steered) => new RemoveMessage({ id: steered })),
       ...loose.results,
       ...past.lacking,
       ...missingResults(thread).filter((result) => !known.has(result.tool_call_id)),

@@ -1,9 +1,10 @@
 import { type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { AgentAnswer, AgentTurn } from "../core/agent.ts";
 import type { StoredEffect } from "../core/effects.ts";
-import { answerSince, answerTo, lastOfPerson, refusedOf, type Spoken } from "./answers.ts";
+import { answerSince, answerTo, lastOfPerson, refusedOf, type Spoken, toldAfter } from "./answers.ts";
 import type { ThreadGraph } from "./graph.ts";
 import { answeredBefore, type Interrupt, pendingIn, questionOf } from "./interrupts.ts";
+import { isQuestion, perchContent } from "./messages.ts";
 import type { State } from "./state.ts";
 import { glancing } from "./threads.ts";
 
@@ -15,6 +16,8 @@ export type Standing = {
   readonly pending: readonly Interrupt[];
   /** The interrupt that an earlier attempt at this turn has begun to answer. */
   readonly begun: string | undefined;
+  /** Of how many messages the turn was made then. */
+  readonly begunWith: number;
   /** What an earlier attempt has done outside. */
   readonly acted: readonly StoredEffect[];
   readonly loose: Loose;
@@ -31,13 +34,14 @@ export type Loose = {
 
 export async function standingOf(graph: ThreadGraph, config: object, turn: AgentTurn): Promise<Standing> {
   const snapshot = await graph.getState(glancing(config));
-  const { answered, acted } = answeredBefore((await turn.effects?.earlier()) ?? []);
+  const { answered, messages, acted } = answeredBefore((await turn.effects?.earlier()) ?? []);
   return {
     messages: messagesOf(snapshot.values),
     // As STATE declares it; an operator's graph has none of its fields.
     state: snapshot.values ?? {},
     pending: pendingIn(snapshot),
     begun: answered,
+    begunWith: messages,
     acted,
     loose: await looseIn(graph, config, snapshot),
   };
@@ -63,34 +67,54 @@ async function looseIn(
 
 /** What an earlier attempt has come to, whose end was not committed; undefined where the agent is to be asked. */
 export function answeredAlready(
-  { messages, pending, begun }: Standing,
-  { messageId, language }: AgentTurn,
-): (Spoken & Pick<AgentAnswer, "replayed" | "refused">) | undefined {
-  const earlier = messages.findLast(({ id }) => id === messageId || id === anew(messageId));
-  const replayed = { replayed: true, refused: refusedOf(earlier) };
-  const answer = earlier?.id === undefined ? undefined : answerTo(earlier.id, messages);
+  { messages, pending, begun, begunWith }: Standing,
+  turn: AgentTurn,
+): (Spoken & Pick<AgentAnswer, "replayed" | "refused" | "asks" | "answered">) | undefined {
+  const earlier = enteredAs(turn.messageId, messages).at(-1);
+  // It was interrupted after that, and is more by now.
+  const held = earlier ? (perchContent(earlier)?.messages ?? 1) : begunWith;
+  if (held < (turn.messages ?? 1)) return undefined;
+  const id = earlier?.id;
+  const answer = id === undefined ? undefined : answerTo(id, messages);
+  const refused = [earlier, ...steeredIn(answer, messages)].flatMap(refusedOf);
+  const replayed = { replayed: true, refused: [...new Set(refused)] };
   if (answer) return { ...answer, ...replayed };
   const [first] = pending;
-  const question = first && questionOf(first.value, language);
+  const question = first && questionOf(first, turn.language);
   // It has asked, and nobody has answered that.
-  if (question && earlier !== undefined && earlier === lastOfPerson(messages))
-    return { ...question, ...replayed };
+  if (question && id !== undefined && id === lastOfPerson(messages)?.id)
+    return { ...question, ...toldAfter(id, messages), ...replayed };
   if (begun === undefined || pending.some(({ id }) => id === begun)) return undefined;
   const came = question ?? answerSince([], messages);
-  return came && { ...came, ...replayed };
+  return came && { ...came, ...replayed, answered: begun };
 }
 
 /**
- * The id under which a message enters. One that failed and was passed by later messages enters anew at the end, or the
- * model would be asked to go on after its own last answer.
+ * The id under which a message enters. One that failed and was passed by later messages, or that was answered before it
+ * became more, enters anew at the end, or the model would be asked to go on after its own last answer.
  */
 export function idFor(messageId: string, messages: readonly BaseMessage[]): string {
-  const stands = messages.some(({ id }) => id === messageId);
-  return stands && lastOfPerson(messages)?.id !== messageId ? anew(messageId) : messageId;
+  const earlier = enteredAs(messageId, messages);
+  const last = earlier.at(-1)?.id;
+  if (last === undefined) return messageId;
+  const at = messages.findLastIndex(({ id }) => id === last);
+  const passed = messages.some((message, index) => index > at && isQuestion(message));
+  if (!passed && answerTo(last, messages) === undefined) return last;
+  return earlier.length === 1 ? `${messageId}/again` : `${messageId}/again/${earlier.length}`;
 }
 
-function anew(messageId: string): string {
-  return `${messageId}/again`;
+/** What of a message stands in a thread, the oldest first. */
+function enteredAs(messageId: string, messages: readonly BaseMessage[]): readonly BaseMessage[] {
+  return messages.filter(({ id }) => id === messageId || id?.startsWith(`${messageId}/again`) === true);
+}
+
+/** What was said while this answer was made. */
+export function steeredIn(
+  answer: Pick<AgentAnswer, "steered"> | undefined,
+  messages: readonly BaseMessage[],
+): readonly BaseMessage[] {
+  const ids = answer?.steered ?? [];
+  return ids.length === 0 ? [] : messages.filter(({ id }) => id !== undefined && ids.includes(id));
 }
 
 export function messagesOf(values: unknown): readonly BaseMessage[] {

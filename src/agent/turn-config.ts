@@ -13,13 +13,18 @@ export type TurnConfig = {
     AgentTurn,
     | "thread"
     | "corrections"
+    | "steered"
     | "local"
     | "recalled"
     | "language"
     | "endsAt"
     | "onUse"
+    | "allowance"
     | "effects"
+    | "approvals"
+    | "approved"
     | "tasks"
+    | "schedules"
     | "look"
   >
 >;

@@ -1,9 +1,8 @@
-import { join } from "node:path";
 import { faultSentence } from "../config/faults.ts";
 import { type Config, loadConfig } from "../config/load.ts";
 import { GatewayError } from "../core/errors.ts";
 import type { Database } from "../store/database.ts";
-import { openSqlite } from "../store/sqlite.ts";
+import { openStore } from "../store/open.ts";
 import type { CommandOptions } from "./check.ts";
 import { kinds } from "./kinds.ts";
 
@@ -21,7 +20,7 @@ export async function withData<T>(
     const count = `${faults.length} ${faults.length === 1 ? "fault" : "faults"}`;
     throw new GatewayError("config.invalid", [...faults.map(faultSentence), count].join("\n"));
   }
-  const database = await openSqlite(join(loaded.config.dataFolder, "perch.db"));
+  const database = await openStore(loaded.config);
   try {
     return await use(database, loaded.config);
   } finally {

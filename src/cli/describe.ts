@@ -3,6 +3,7 @@ import { noteSentence } from "../config/model-choice.ts";
 import type { AgentDefinition } from "../core/agent.ts";
 import type { ChannelRules, ChatRules } from "../core/rules.ts";
 import { modelOf } from "../intake/status.ts";
+import { unpriced } from "./prices.ts";
 
 /** For each channel and chat: who may talk, which agent and model answer, and by which rules. */
 export function describe({ channels, rules, notes, file }: Config): readonly string[] {
@@ -34,6 +35,7 @@ export function describe({ channels, rules, notes, file }: Config): readonly str
     const extras = extrasOf(agent);
     if (extras.length > 0) lines.push("", `agent ${agent.name}: ${extras.join("; ")}`);
   }
+  for (const line of unpriced(rules)) lines.push("", line);
   for (const note of notes) lines.push("", noteSentence(note));
   return lines;
 }
@@ -100,6 +102,7 @@ function extrasOf(agent: AgentDefinition): readonly string[] {
     mcp.length > 0 && `tools of ${mcp.map(({ name }) => name).join(", ")}`,
     agent.shell === true && "runs commands in a sandbox",
     agent.guard !== undefined && "its calls are guarded",
+    agent.approve !== undefined && agent.approve.tools.length > 0 && "some calls wait for a person's yes",
     agent.todos === true && "keeps a list of what is to be done",
     rubric && `its answers are graded, at most ${rubric.rounds} times a turn`,
   ];

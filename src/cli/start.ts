@@ -1,4 +1,4 @@
-import { randomBytes, randomUUID } from "node:crypto";
+import { randomUUID } from "node:crypto";
 import { join } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { demoAssets } from "../agent/demo-assets.ts";
@@ -7,29 +7,29 @@ import { changedAgents, changedChannels, watchConfig } from "../config/watch.ts"
 import { faultSentence } from "../config/faults.ts";
 import { type Config, loadConfig, type LoadResult } from "../config/load.ts";
 import { Connections } from "../connections.ts";
-import { type Clock, pause } from "../core/clock.ts";
-import type { ChannelId } from "../core/identity.ts";
+import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
+import { isChannels, type Role } from "../core/role.ts";
 import type { Rules } from "../core/rules.ts";
-import { inProcess } from "../dispatch/in-process.ts";
 import { Gateway } from "../gateway.ts";
 import { connectionsHandler } from "../http/connections.ts";
 import { type Health, startHttp } from "../http/server.ts";
 import { FileBlobs } from "../store/blobs.ts";
-import { openSqlite } from "../store/sqlite.ts";
+import { openStore } from "../store/open.ts";
 import { Workspaces } from "../store/workspace.ts";
 import { inChildren } from "../media/children.ts";
+import { sharing } from "../media/sharing.ts";
 import { programsOn } from "../media/programs.ts";
 import { studioIn } from "../media/studio.ts";
 import { lockFolder } from "../store/lock.ts";
-import { claimCode, hasOwner } from "../store/people.ts";
 import { threadStore } from "../store/threads.ts";
 import { EXIT } from "./exit.ts";
 import { kinds } from "./kinds.ts";
+import { measured } from "./measured.ts";
 import { warnOfFaults } from "./live.ts";
+import { OwnerLinks } from "./owner-links.ts";
+import { together } from "./together.ts";
 import { welcome } from "./welcome.ts";
-
-const LINK_AGAIN_MS = 30_000;
 
 export type StartOptions = {
   readonly file?: string;
@@ -40,6 +40,10 @@ export type StartOptions = {
   readonly print: (line: string) => void;
   /** Aborts when the process is to end. */
   readonly stop: AbortSignal;
+  /** What this process does of a Perch of several; everything without it. */
+  readonly role?: Role;
+  /** Where its pages are instead of `http.port`: several processes may be on one machine. */
+  readonly port?: number;
   /** Called when its pages are there, with where this machine reaches them. */
   readonly up?: (origin: string) => void;
 };
@@ -62,11 +66,14 @@ export async function start(options: StartOptions): Promise<number> {
   const first = loaded.config;
   let config = first;
   const { dataFolder } = config;
+  const { role = "all" } = options;
   const self = randomUUID();
-  const lock = lockFolder(dataFolder, clock.now());
-  const database = await openSqlite(join(dataFolder, "perch.db"));
-  const blobs = new FileBlobs(join(dataFolder, "blobs"));
-  const workshop = inChildren({
+  const { cluster, ...shared } = await together(config, role, { clock, log });
+  // Several processes share a data folder; which of them may do what there, leases say.
+  const lock = cluster ? undefined : lockFolder(dataFolder, clock.now());
+  const database = await openStore(config);
+  const blobs = await blobsOf(config, clock);
+  const children = inChildren({
     entry: new URL("../media/worker.js", import.meta.url),
     blobsFolder: join(dataFolder, "blobs"),
     workSeconds: config.media.workSeconds,
@@ -74,7 +81,14 @@ export async function start(options: StartOptions): Promise<number> {
     clock,
     log,
   });
+  const workshop = config.bucket ? sharing(children, blobs) : children;
   const programs = await programsOn(options.env);
+  const numbers = await measured(config, {
+    database,
+    clock,
+    connections: () => connections.list(config.channels),
+    running: () => gateway.health().turns,
+  });
   const runner = createAgentRunner({
     blobs,
     clock,
@@ -97,13 +111,25 @@ export async function start(options: StartOptions): Promise<number> {
     answers: config.answers,
     turnsAtOnce: config.turns.concurrent,
     connections: () => connections.list(config.channels),
-    dispatcher: inProcess,
+    dispatcher: shared.dispatcher,
+    ...(cluster ? { cluster } : {}),
+    ...numbers.told,
     clock,
     log,
     owner: self,
+    // Nothing keeps a second process from the same server.
+    others: config.store.url !== undefined,
   });
   const health = (): Health => ({ ...gateway.health(), faults: Object.fromEntries(connections.faults) });
-  const http = await startHttp({ ...config.http, log, clock, health });
+  const http = await startHttp({
+    ...config.http,
+    ...(options.port === undefined ? {} : { port: options.port }),
+    log,
+    clock,
+    health,
+    ready: () => gateway.ready(),
+    ...numbers.shown,
+  });
   const connections = new Connections({
     gateway,
     database,
@@ -115,9 +141,12 @@ export async function start(options: StartOptions): Promise<number> {
     log,
     owner: self,
     kind: (name) => kinds.load(name),
+    ...(cluster ? { shared: { role } } : {}),
   });
+  const links = new OwnerLinks({ config: () => config, connections, database, ...options });
   await gateway.start();
-  await Promise.all([...config.channels].map(([id, channel]) => connections.open(id, channel)));
+  if (role !== "workers")
+    await Promise.all([...config.channels].map(([id, channel]) => connections.open(id, channel)));
   // It never rejects. What was in flight at a crash may take its time, and nobody waits for that here.
   void gateway.begin();
   void warnOfFaults(config, clock, log);
@@ -129,26 +158,30 @@ export async function start(options: StartOptions): Promise<number> {
       .catch((err: unknown) => log.error({ err }, "a changed configuration could not be taken up whole"));
   };
   const watch = watchConfig({ files: config.files, load, clock, onChange });
-  http.mount(
-    "/connections",
-    connectionsHandler({
-      list: () => connections.list(config.channels),
-      pair: (id, wish, signal) => connections.get(id)?.pair?.(wish, signal),
-    }),
-  );
+  if (isChannels(role))
+    http.mount(
+      "/connections",
+      connectionsHandler({
+        list: () => connections.list(config.channels),
+        pair: (id, wish, signal) => connections.get(id)?.pair?.(wish, signal),
+      }),
+    );
   options.up?.(http.local);
-  print((await welcome(config, connections, http.origin, startLinks, clock.now())).join("\n"));
+  print((await welcome(config, role, connections, http.origin, links, clock.now())).join("\n"));
   await aborted(options.stop);
   print("Stopping: running turns may end, the rest is taken up at the next start.");
   watch.close();
   connections.stopTrying();
   await taken;
   await gateway.stop(config.turns.graceSeconds * 1_000);
+  await connections.release();
+  await shared.close();
   await runner.close();
   workshop.close();
   await http.close();
+  await numbers.close();
   await database.close();
-  lock.release();
+  lock?.release();
   return EXIT.ok;
 
   /** Takes a changed configuration up; connections that it does not touch stay as they are. */
@@ -162,6 +195,7 @@ export async function start(options: StartOptions): Promise<number> {
     }
     const before = config;
     config = result.config;
+    await shared.use(config);
     gateway.use(withDemo(config.rules));
     // What they are doing for a turn that still runs fails; nothing is waited for.
     void runner.keep(config.rules.agents.values());
@@ -169,7 +203,7 @@ export async function start(options: StartOptions): Promise<number> {
     for (const id of [...removed, ...touched]) await connections.close(id);
     for (const id of [...added, ...touched]) {
       const channel = config.channels.get(id);
-      if (channel) await connections.open(id, channel);
+      if (channel && role !== "workers") await connections.open(id, channel);
     }
     const now = readOnce(config);
     const keys = Object.entries(readOnce(first)).flatMap(([key, value]) =>
@@ -178,52 +212,34 @@ export async function start(options: StartOptions): Promise<number> {
     if (keys.length > 0) log.warn({ keys }, "these settings hold from the next start on");
     const agents = changedAgents(before, config);
     log.info({ added, removed, changed: touched, agents }, "the changed configuration is taken up");
-    for (const id of [...added, ...touched]) void offerLink(id);
-  }
-
-  /** A one-time link for each open connection that nobody owns yet; one that cannot be had now is printed later. */
-  async function startLinks(of: Config): Promise<ReadonlyMap<string, string>> {
-    const links = new Map<string, string>();
-    await Promise.all(
-      [...of.channels.keys()].map(async (id) => {
-        try {
-          const link = await startLink(id);
-          if (link !== undefined) links.set(id, link);
-        } catch {
-          void offerLink(id);
-        }
-      }),
-    );
-    return links;
-  }
-
-  /** @throws Error while the platform does not say who the bot is. */
-  async function startLink(id: ChannelId): Promise<string | undefined> {
-    const channel = connections.get(id);
-    const owner = config.rules.channels.get(id)?.owner;
-    if (!channel?.startLink || owner !== undefined || (await hasOwner(database, id))) return undefined;
-    const code = await claimCode(database, id, randomBytes(18).toString("base64url"), clock.now());
-    return await channel.startLink(code);
-  }
-
-  /** Prints the link of a connection as soon as there is one. Never rejects. */
-  async function offerLink(id: ChannelId): Promise<void> {
-    while (!options.stop.aborted) {
-      try {
-        const link = await startLink(id);
-        if (link !== undefined) print(`${id}: open ${link} to become its owner`);
-        return;
-      } catch (err) {
-        log.debug({ channel: id, err }, "there is no start link yet, tried again after a wait");
-        await pause(clock, LINK_AGAIN_MS, options.stop);
-      }
-    }
+    for (const id of [...added, ...touched]) void links.offer(id);
   }
 }
 
 /** What running work was begun with and keeps until the process ends, by the keys of perch.yaml. */
-function readOnce({ dataFolder, http, media, answers, turns }: Config): Readonly<Record<string, unknown>> {
-  return { "data.folder": dataFolder, http, media, answers, "turns.concurrent": turns.concurrent };
+function readOnce(config: Config): Readonly<Record<string, unknown>> {
+  const { dataFolder, bucket, store, cluster, telemetry, http, media, answers, turns } = config;
+  return {
+    "data.folder": dataFolder,
+    "data.bucket": bucket,
+    store,
+    cluster,
+    telemetry,
+    http,
+    media,
+    answers,
+    "turns.concurrent": turns.concurrent,
+  };
+}
+
+/** Where media are: in the data folder, or in a bucket, of which the folder then holds what was used lately. */
+async function blobsOf({ dataFolder, bucket }: Config, clock: Clock): Promise<FileBlobs> {
+  const folder = join(dataFolder, "blobs");
+  if (!bucket) return new FileBlobs(folder);
+  const { BucketBlobs } = await import("../store/bucket-blobs.ts");
+  const { openBucket } = await import("../store/bucket.ts");
+  const { name, ...where } = bucket;
+  return new BucketBlobs(folder, openBucket({ bucket: name, ...where }, clock));
 }
 
 /** The demo has a picture of its own to send, where the operator gives it no folder. */

@@ -25,9 +25,7 @@ export async function why(options: CommandOptions, words: readonly string[]): Pr
   );
   for (const { at, step, ...details } of story.steps) {
     const after = `+${((at - story.receivedAt) / 1_000).toFixed(3)} s`.padStart(12);
-    const rest = Object.entries(details)
-      .filter(([, value]) => value !== "")
-      .map(([key, value]) => `${key}: ${String(value)}`);
+    const rest = detailWords(details);
     print(`${after}  ${step}${rest.length === 0 ? "" : ` (${rest.join(", ")})`}`);
   }
   for (const { quoted, state, outcome, notice, attempts } of story.attachments) {
@@ -43,6 +41,22 @@ export async function why(options: CommandOptions, words: readonly string[]): Pr
     print(`  piece ${id}: ${state}, ${tries(attempts)}${error === "" ? "" : `, ${error}`}${receipt}`);
   }
   return EXIT.ok;
+}
+
+/** What is known of a decision; with which message it is answered, and why, in words. */
+function detailWords(details: Readonly<Record<string, unknown>>): readonly string[] {
+  const { joins, because = "", windowMs, during = "", ...others } = details;
+  const plain = Object.entries(others)
+    .filter(([, value]) => value !== "")
+    .map(([key, value]) => `${key}: ${String(value)}`);
+  if (typeof joins !== "number" && typeof joins !== "string") return plain;
+  const whom = joins === "nothing" ? "joins nothing" : `joins message ${joins}`;
+  return [
+    ...plain,
+    typeof because === "string" && because !== "" ? `${whom}: ${because}` : whom,
+    `waits ${Number(windowMs) / 1_000} s for more`,
+    ...(typeof during === "string" && during !== "" ? [`a turn was running: ${during}`] : []),
+  ];
 }
 
 export function tries(count: number): string {

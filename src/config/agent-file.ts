@@ -77,6 +77,7 @@ export async function loadAgent(name: string, path: string, options: AgentsFolde
     ...models.faults,
     ...(await pathFaults(settings, source, folder, options.shown)),
     ...mcpFaults(settings, source, options.mcp),
+    ...approveFaults(settings, source),
     ...uselessFaults(settings, source),
   );
   if (parts.prompt === "" && settings.graph === undefined) {
@@ -192,6 +193,23 @@ function mcpFaults(
   });
 }
 
+/** A server that the agent has not would never be asked about, and nobody would see that. */
+function approveFaults({ approve, mcp }: AgentSettings, source: YamlSource): readonly Fault[] {
+  return approve.tools.flatMap((tool, i) => {
+    const at = ["approve", "tools", i];
+    const server = /^(.*)\/\*$/.exec(tool)?.[1];
+    if (server === undefined || mcp.includes(server) || source.spoiledUnder(at)) return [];
+    const remedy =
+      mcp.length === 0
+        ? "Write the server under mcp:"
+        : suggestion(
+            `${server}/*`,
+            mcp.map((each) => `${each}/*`),
+          );
+    return [source.fault(at, "the agent has no such server of tools", remedy)];
+  });
+}
+
 /** What only our own harness does: a graph has its own models, tools and loop. */
 const NOT_OF_GRAPHS = [
   "fallbacks",
@@ -200,9 +218,11 @@ const NOT_OF_GRAPHS = [
   "memory",
   "subagents",
   "background",
+  "schedules",
   "mcp",
   "shell",
   "guard",
+  "approve",
   "todos",
   "rubric",
 ] as const;
@@ -215,6 +235,11 @@ function uselessFaults(settings: AgentSettings, source: YamlSource): readonly Fa
     if (!source.has([key]) || settings[key] === false) continue;
     const remedy = "Remove it, or remove graph and let the model answer";
     faults.push(source.fault([key], "has no effect beside a graph of your own", remedy));
+  }
+  for (const key of graph === undefined ? [] : (["tokensPerDay", "costPerMonth"] as const)) {
+    if (!source.has(["budget", key])) continue;
+    const problem = "has no effect beside a graph of your own, whose models are not seen here";
+    faults.push(source.fault(["budget", key], problem, "Remove it, or write turnsPerHour"));
   }
   if (background !== undefined && subagents === undefined && graph === undefined) {
     const problem = "there is nobody to work in the background";
@@ -230,9 +255,10 @@ function definition(
   { model, fallbacks, grader }: Models,
   { folder, lookup, turnSeconds, mcp }: AgentsFolder,
 ): AgentDefinition {
-  const { price, graph, assets, transcriber, senses, skills, memory, about, guard, rubric } = settings;
+  const { price, budget, graph, assets, transcriber, senses, skills, memory, about, guard, approve, rubric } =
+    settings;
   const at = (path: string): string => resolve(folder, path);
-  const { background, choices, shell, todos, files, limits } = settings;
+  const { background, schedules, choices, shell, todos, files, limits } = settings;
   const servers = settings.mcp.flatMap((it) => mcp.get(it) ?? []);
   return {
     name,
@@ -240,6 +266,7 @@ function definition(
     model,
     ...(fallbacks.length === 0 ? {} : { fallbacks }),
     ...(price === undefined ? {} : { price }),
+    ...(budget === undefined ? {} : { budget }),
     ...(graph === undefined ? {} : { graph: at(graph) }),
     ...(assets === undefined ? {} : { assets: at(assets) }),
     ...(transcriber === undefined ? {} : { transcriber: withUsualKey(transcriber, lookup) }),
@@ -259,9 +286,11 @@ function definition(
         }),
     ...(about === undefined ? {} : { about }),
     ...(background === undefined ? {} : { background }),
+    ...(schedules === undefined ? {} : { schedules }),
     ...(servers.length === 0 ? {} : { mcp: servers }),
     ...(shell ? { shell } : {}),
     ...(guard === undefined ? {} : { guard: at(guard) }),
+    ...(approve.tools.length === 0 && guard === undefined ? {} : { approve }),
     ...(todos ? { todos } : {}),
     ...(rubric === undefined
       ? {}

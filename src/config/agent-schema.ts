@@ -1,5 +1,7 @@
 import { z } from "zod";
 
+import { budget } from "./budget-schema.ts";
+import { ANSWERERS } from "../core/approvals.ts";
 import { name } from "./schema.ts";
 
 const address = z.url({ protocol: /^https?$/ });
@@ -40,6 +42,11 @@ const background = z.strictObject({
   retrySeconds: z.int().min(1).max(3_600).default(30),
 });
 
+const schedules = z.strictObject({
+  most: z.int().min(1).max(100).default(10),
+  minMinutes: z.int().min(1).max(1_440).default(15),
+});
+
 /** The front matter of an agent's file. */
 export const agentSchema = z.strictObject({
   model: z.string().default("demo"),
@@ -47,6 +54,7 @@ export const agentSchema = z.strictObject({
   apiKey: z.string().exactOptional(),
   fallbacks: z.array(otherModel).default([]),
   price: z.strictObject({ input: price, output: price, cached: price.exactOptional() }).exactOptional(),
+  budget: budget.exactOptional(),
   graph: path.exactOptional(),
   assets: path.exactOptional(),
   transcriber: z
@@ -120,9 +128,22 @@ export const agentSchema = z.strictObject({
       error: "must be true, or a map with retries: and retrySeconds:; Write true",
     })
     .exactOptional(),
+  schedules: z
+    .union([z.boolean().transform((on) => (on ? schedules.parse({}) : undefined)), schedules], {
+      error: "must be true, or a map with most: and minMinutes:; Write true",
+    })
+    .exactOptional(),
   mcp: z.array(name).default([]),
   shell: z.boolean().default(false),
   guard: path.exactOptional(),
+  // Of a guard that says "ask" too.
+  approve: z
+    .strictObject({
+      tools: z.array(z.string().min(1)).default([]),
+      who: z.enum(ANSWERERS).exactOptional(),
+      minutes: z.int().min(1).max(10_080).default(60),
+    })
+    .prefault({}),
   todos: z.boolean().default(false),
   rubric: z
     .strictObject({

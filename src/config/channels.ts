@@ -6,6 +6,7 @@ import type { KindSettings } from "./check.ts";
 import { suggestion } from "./faults.ts";
 import type { Fault } from "./faults.ts";
 import type { Path } from "./path.ts";
+import { chatRules, gatherRules } from "./gather.ts";
 import { peopleFaults } from "./people.ts";
 import { hideSecrets } from "./secrets.ts";
 import { channelSchema, NAME } from "./schema.ts";
@@ -194,6 +195,7 @@ function rulesOf(
     deny,
     open,
     turnsPerHour,
+    budgets,
     strangers,
     names,
     edits,
@@ -201,6 +203,13 @@ function rulesOf(
     context,
     away,
     pauseMinutes,
+    gather,
+    during,
+    queueLimit,
+    waitingSign,
+    quietHours,
+    unaskedPerDay,
+    timeZone,
     live,
     commands,
     chats,
@@ -212,6 +221,7 @@ function rulesOf(
     deny,
     open,
     turnsPerHour,
+    ...(budgets === undefined ? {} : { budgets }),
     strangers,
     agent: settings.agent ?? defaultAgent,
     names,
@@ -220,9 +230,16 @@ function rulesOf(
     context,
     away: { answerMs: away.answerHours * HOUR_MS, digestMs: away.digestHours * HOUR_MS },
     pauseMs: Math.round(pauseMinutes * 60_000),
+    gather: gatherRules(gather),
+    during,
+    queueLimit,
+    waitingSign,
+    ...(quietHours === undefined ? {} : { quietHours }),
+    unaskedPerDay,
+    ...(timeZone === undefined ? {} : { timeZone }),
     ...(live === undefined ? {} : { live }),
     commands,
-    chats,
+    chats: Object.fromEntries(Object.entries(chats).map(([id, chat]) => [id, chatRules(chat)])),
   };
 }
 

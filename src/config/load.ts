@@ -14,6 +14,7 @@ import type { Fault } from "./faults.ts";
 import { mcpServer } from "./mcp.ts";
 import type { ModelNote } from "./model-choice.ts";
 import { readText } from "./read-text.ts";
+import { loadSchedules } from "./schedules.ts";
 import { agentsSchema, rootSchema } from "./schema.ts";
 import type { RootSettings } from "./schema.ts";
 import { machineTimeZone } from "./time-zones.ts";
@@ -29,7 +30,14 @@ export type Config = {
   readonly files: readonly string[];
   /** Absolute; the database, media and workspaces lie in it. */
   readonly dataFolder: string;
+  /** Where media are kept, if not in the data folder. */
+  readonly bucket?: NonNullable<RootSettings["data"]["bucket"]>;
+  /** Without a url the facts are in a file in the data folder. */
+  readonly store: RootSettings["store"];
   readonly http: RootSettings["http"];
+  readonly telemetry: RootSettings["telemetry"];
+  /** Absent for one process alone. */
+  readonly cluster?: NonNullable<RootSettings["cluster"]>;
   readonly turns: RootSettings["turns"];
   readonly media: RootSettings["media"];
   readonly answers: RootSettings["answers"];
@@ -107,24 +115,40 @@ export async function loadConfig(options: LoadOptions): Promise<LoadResult> {
     agents: agents.names,
   });
   faults.push(...channels.faults, ...defaultAgentFaults(source, agents, channels.needDefault, root.settings));
+  const timeZone = root.settings.agents.timeZone ?? machineTimeZone();
+  const schedules = await loadSchedules({
+    source,
+    written: root.settings.schedules,
+    channels: channels.rules,
+    channelNames: Object.keys(child(source.value, "channels") ?? {}),
+    agents: agents.names,
+    timeZone,
+  });
+  faults.push(...schedules.faults);
   const all = [...faults.toSorted(byLine), ...dotenv.faults, ...agents.faults];
   if (all.length > 0) return { ok: false, faults: all, files };
 
-  const { data, http, turns, media, answers, agents: settings } = root.settings;
+  const { data, store, http, telemetry, cluster, turns, media, answers, budgets } = root.settings;
   return {
     ok: true,
     config: {
       file,
       files,
       dataFolder: resolve(dirname(file), data.folder),
+      ...(data.bucket === undefined ? {} : { bucket: data.bucket }),
+      store,
       http,
+      telemetry,
+      ...(cluster === undefined ? {} : { cluster }),
       turns,
       media,
       answers,
       rules: {
         channels: channels.rules,
         agents: agents.agents,
-        timeZone: settings.timeZone ?? machineTimeZone(),
+        timeZone,
+        budgets,
+        schedules: schedules.schedules,
       },
       channels: channels.channels,
       notes: agents.notes,
@@ -149,7 +173,7 @@ function checkRoot(source: YamlSource): {
     );
   const checked = check(rootSchema, value, source);
   if (!checked.ok) faults.push(...checked.faults);
-  const settings = checked.ok ? checked.value : { ...DEFAULTS, agents: agentsOf(value) };
+  const settings = checked.ok ? checked.value : { ...DEFAULTS, agents: agentsOf(value), schedules: schedulesOf(value) };
   if (
     checked.ok &&
     Object.keys(settings.channels).length === 0 &&
@@ -166,6 +190,11 @@ function checkRoot(source: YamlSource): {
     );
   }
   return { settings, faults };
+}
+
+function schedulesOf(root: unknown): RootSettings["schedules"] {
+  const read = rootSchema.shape.schedules.safeParse(child(root, "schedules") ?? {});
+  return read.success ? read.data : DEFAULTS.schedules;
 }
 
 function agentsOf(root: unknown): RootSettings["agents"] {

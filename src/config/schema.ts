@@ -1,8 +1,11 @@
 import { z } from "zod";
 
 import { COMMANDS } from "../core/commands.ts";
-import { nearest } from "./faults.ts";
-import { isTimeZone, timeZones } from "./time-zones.ts";
+import { budget, budgetsSchema } from "./budget-schema.ts";
+import { DURINGS } from "../core/rules.ts";
+import { bucketSchema, clusterSchema, storeSchema, telemetrySchema } from "./operations-schema.ts";
+import { chatGatherSchema, gatherSchema } from "./gather.ts";
+import { chatUnaskedKeys, scheduleSchema, timeZone, unaskedKeys } from "./schedule-schema.ts";
 
 // Every default of the configuration stands here, once. Messages read "what is wrong; what to do".
 
@@ -43,6 +46,20 @@ const live = z
   .enum(["draft", "edit", "off"])
   .describe("How an answer that is being written is shown: as the platform's draft, by edits, or not.");
 
+const queueLimit = z
+  .int()
+  .min(1)
+  .max(1_000)
+  .describe(
+    "How many intents may wait in a chat; what comes then joins what waits, or is refused with a word.",
+  );
+const waitingSign = z
+  .enum(["reaction", "line", "off"])
+  .describe(
+    "What whoever waits is shown: a reaction to their message, a line below it with a button, or nothing.",
+  );
+const during = z.enum(DURINGS);
+
 const chat = z.strictObject({
   agent: agent.exactOptional(),
   allow: z
@@ -51,8 +68,14 @@ const chat = z.strictObject({
     })
     .exactOptional()
     .describe("Who may talk in this chat, besides those who may everywhere: ids, or everyone."),
+  budget: budget.exactOptional().describe("What this chat may use; each thing goes before `budgets.chat`."),
   context: context.exactOptional(),
   live: live.exactOptional(),
+  gather: chatGatherSchema.exactOptional(),
+  during: during.exactOptional(),
+  queueLimit: queueLimit.exactOptional(),
+  ...chatUnaskedKeys,
+  waitingSign: waitingSign.exactOptional(),
   when: when.exactOptional(),
   senders: z.record(idText, z.strictObject({ agent })).exactOptional(),
   topics: z
@@ -77,6 +100,13 @@ export const channelSchema = z.strictObject({
     .describe(
       "Turns that each person gets in an hour whom only `open` lets in, or `allow: everyone` of a chat.",
     ),
+  budgets: z
+    .strictObject({
+      person: budget.exactOptional().describe("What each person may use here."),
+      chat: budget.exactOptional().describe("What each chat may use here."),
+    })
+    .exactOptional()
+    .describe("What may be used here; the owner is counted and not stopped."),
   strangers: z
     .enum(["silent", "polite", "pair"])
     .default("silent")
@@ -111,12 +141,25 @@ export const channelSchema = z.strictObject({
     .describe(
       "What was sent so long before it arrived is no longer answered as usual, but all of a chat in one turn; and at last only kept.",
     ),
+  gather: gatherSchema
+    .prefault({})
+    .describe(
+      "How long more of what somebody says may take to arrive after each message (seconds), and how much is answered at once.",
+    ),
+  during: during
+    .default("steer")
+    .describe(
+      "What becomes of messages that come while a turn runs: the agent sees them at its next step (steer), they wait for a turn each (queue) or for one together (collect), or they end it (interrupt).",
+    ),
+  queueLimit: queueLimit.default(20),
+  waitingSign: waitingSign.default("reaction"),
   pauseMinutes: z
     .number()
     .min(0)
     .max(10_080)
     .default(0)
     .describe("How long the agent keeps still in a chat after you have written there by hand."),
+  ...unaskedKeys,
   live: live.exactOptional(),
   commands: z
     .record(
@@ -137,12 +180,7 @@ export const channelSchema = z.strictObject({
 export const agentsSchema = z.strictObject({
   folder: z.string().min(1).default("agents").describe("Where the agents' files are, from here."),
   default: name.default("helper").describe("Who answers where a channel names no agent."),
-  timeZone: z
-    .string()
-    .refine(isTimeZone, {
-      error: ({ input }) =>
-        `there is no such time zone; ${nearest(String(input), timeZones()) ?? "Write an IANA name such as Europe/Berlin"}`,
-    })
+  timeZone: timeZone
     .exactOptional()
     .describe("In which the agents tell the time, such as Europe/Berlin; this machine's without it."),
 });
@@ -190,15 +228,22 @@ const mcpServer = z
 
 /**
  * The whole file but for the channels, whose keys depend on their kind.
- * There is no store address beside `data.folder`: the one database lies in it, and two settings could disagree.
  */
 export const rootSchema = z.strictObject({
   channels: z.record(z.string().regex(NAME, `${NAME_RULE}; Rename it`), z.record(z.string(), z.unknown())),
   agents: agentsSchema.prefault({}),
+  budgets: budgetsSchema.prefault({}).describe("What may be used; without any nothing is counted."),
   mcp: z
     .record(z.string().regex(NAME, `${NAME_RULE}; Rename it`), mcpServer)
     .default({})
     .describe("Servers of tools (Model Context Protocol); an agent has those that its own file names."),
+  schedules: z
+    .record(
+      z.string().regex(NAME, `${NAME_RULE}; Rename it`),
+      scheduleSchema.extend({ chat: id, topic: id.exactOptional() }),
+    )
+    .default({})
+    .describe("What is done at a time though nobody writes, by names of yours."),
   data: z
     .strictObject({
       folder: z
@@ -206,8 +251,12 @@ export const rootSchema = z.strictObject({
         .min(1)
         .default("../data")
         .describe("Where the database, media and workspaces are kept, from here."),
+      bucket: bucketSchema.exactOptional(),
     })
     .prefault({}),
+  store: storeSchema,
+  cluster: clusterSchema.exactOptional(),
+  telemetry: telemetrySchema,
   http: z
     .strictObject({
       host: z.string().min(1).default("127.0.0.1").describe("The address to listen on."),

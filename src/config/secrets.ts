@@ -1,7 +1,8 @@
 import type { Path } from "./path.ts";
 
-// Bot API tokens, and the keys of OpenAI, Anthropic and Google as they print them.
-const SECRET_TEXT = /\d{6,}:[\w-]{30,}|\bsk-[\w-]{16,}|\bAIza[\w-]{30,}/g;
+// Bot API tokens, the keys of OpenAI, Anthropic and Google as they print them, and a password in a server's address.
+const SECRET_TEXT =
+  /\d{6,}:[\w-]{30,}|\bsk-[\w-]{16,}|\bAIza[\w-]{30,}|(?<=\b(?:postgres(?:ql)?|rediss?):\/\/[^\s/:@]*:)[^\s/]+(?=@)/g;
 const SECRET_KEY = /^(?:token|secret|password|apiKey)$|(?:Token|Secret|Password|ApiKey)$/;
 const PEOPLE_KEYS = new Set(["owner", "allow", "deny", "chats", "senders"]);
 const LONGEST_SHOWN = 60; // characters

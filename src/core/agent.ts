@@ -1,8 +1,11 @@
+import type { ApprovalDesk, ApprovalRules, ApprovedCall } from "./approvals.ts";
 import type { TaskDesk } from "./background.ts";
+import type { Allowance, Budget } from "./budget.ts";
 import type { BlobRef, ContentBlock } from "./blocks.ts";
 import type { EffectLog } from "./effects.ts";
 import type { Hold, ThreadId } from "./identity.ts";
 import type { Fact, FactDraft, MemorySignal } from "./memory.ts";
+import type { ScheduleDesk, ScheduleLimits } from "./schedules.ts";
 import type { Language } from "./sentences.ts";
 import type { ModelUse, Price, WindowUse } from "./usage.ts";
 
@@ -27,6 +30,7 @@ export type AgentDefinition = {
   /** Asked in this order where the model does not answer. */
   readonly fallbacks?: readonly ModelChoice[];
   readonly price?: Price;
+  readonly budget?: Budget;
   /** Absolute paths of folders with a skill in each of their folders: `<folder>/<skill>/SKILL.md`. A later one of a name wins. */
   readonly skills?: readonly string[];
   readonly memory?: MemorySettings;
@@ -35,11 +39,15 @@ export type AgentDefinition = {
   readonly about?: string;
   /** Whether it may hand work to subagents without waiting for them, and how often one that fails is tried again. */
   readonly background?: { readonly retries: number; readonly retrySeconds: number };
+  /** Whether it may make schedules in its chat, and how many. */
+  readonly schedules?: ScheduleLimits;
   readonly mcp?: readonly McpServer[];
   /** Whether it may run commands in the folder of its chat, in a sandbox. */
   readonly shell?: boolean;
   /** Absolute path of a module that is asked about each call of a tool. */
   readonly guard?: string;
+  /** Which of its calls wait for somebody's yes. */
+  readonly approve?: ApprovalRules;
   /** Whether it keeps a list of what is to be done. */
   readonly todos?: boolean;
   readonly rubric?: Rubric;
@@ -136,6 +144,8 @@ export type AgentTurn = {
   /** Stable over restarts: a turn that is run again adds nothing twice. */
   readonly messageId: string;
   readonly content: readonly ContentBlock[];
+  /** Of how many messages of people it is made; 1 without it. Those that an interrupted turn is begun anew with count as well. */
+  readonly messages?: number;
   /** ISO 8601. */
   readonly sentAt: string;
   /** Absolute path of the chat's folder, for `uploads`, `workspace` and `outputs`; made when something is put there. */
@@ -144,6 +154,11 @@ export type AgentTurn = {
   readonly onText?: (text: string) => void;
   /** What was corrected since the turn began, for the agent's next step; each is given once. Graphs are not asked for it. */
   readonly corrections?: () => readonly CorrectionWords[];
+  /**
+   * What people have said since the turn began, for the agent's next step, in order; each is given once. Graphs are not
+   * asked for it. @throws GatewayError "store.hold_lost".
+   */
+  readonly steered?: () => Promise<readonly Steered[]>;
   /** Where and with whom it is spoken. */
   readonly local?: LocalFacts;
   /** What is remembered, framed: shown before the newest message, and never part of the thread. */
@@ -154,8 +169,17 @@ export type AgentTurn = {
   readonly endsAt?: number;
   /** Told of each call of a model once, also where the turn fails. */
   readonly onUse?: (use: ModelUse) => void;
+  /** Asked before each request to a model; without it nothing bounds them. */
+  readonly allowance?: Allowance;
   readonly effects?: EffectLog;
+  /** Where calls are put off that wait for somebody's yes; absent where nobody could be asked. */
+  readonly approvals?: ApprovalDesk;
+  /** A call that somebody has said yes to: it is made before the model is asked. */
+  readonly approved?: ApprovedCall;
+  /** Of what a graph waits to be told: the ids that this turn's person may answer; absent where it is all. */
+  readonly answers?: readonly string[];
   readonly tasks?: TaskDesk;
+  readonly schedules?: ScheduleDesk;
   readonly look?: Look;
 };
 
@@ -187,6 +211,9 @@ export type Look = (
 /** `text` is framed as it may be shown; `id` names it in the thread and is stable over restarts. */
 export type CorrectionWords = { readonly id: string; readonly text: string };
 
+/** What was said while a turn ran, as `AgentTurn` has what it began with; `id` names it in the thread. */
+export type Steered = { readonly id: string; readonly content: readonly ContentBlock[]; readonly sentAt: string };
+
 export type AgentAnswer = {
   /** Markdown; media as `![alt](path)` under the chat's outputs or the agent's assets. Never empty. */
   readonly markdown: string;
@@ -196,8 +223,14 @@ export type AgentAnswer = {
   readonly refused: readonly string[];
   /** Ids of the corrections that this answer was given with: they stand in the thread. */
   readonly corrected?: readonly string[];
+  /** Ids of what was said while it was being made and stands in the thread before it: it answers that as well. */
+  readonly steered?: readonly string[];
   /** What may be answered by a press of a button, if the agent has offered that: at least one. */
   readonly choices?: readonly string[];
+  /** What the graph has stopped at, by its id, where the answer is its question. */
+  readonly asks?: string;
+  /** What the graph had stopped at, by its id, where it has gone on with what this turn's person said. */
+  readonly answered?: string;
   /** A few words for what the thread is about, from its first message; once it has one it stays. */
   readonly title?: string;
   readonly window?: WindowUse;
@@ -224,6 +257,7 @@ export type Distilling = {
   readonly signals: readonly MemorySignal[];
   /** Whom the facts are about: the one person of a private chat, or a group. */
   readonly about: "person" | "group";
+  readonly allowance?: Allowance;
 };
 
 export type Distilled = {
@@ -271,7 +305,7 @@ export type AgentDesk = AgentRunner & {
 export type Behind = { readonly thread: ThreadId; readonly chat?: LocalFacts["chat"] };
 
 /** A task in the background; its tools see the folder of its chat. */
-export type AgentTask = Pick<AgentTurn, "folder" | "onUse" | "look" | "effects"> & {
+export type AgentTask = Pick<AgentTurn, "folder" | "onUse" | "allowance" | "look" | "effects"> & {
   readonly agent: AgentDefinition;
   readonly behind?: Behind;
   readonly prompt: string;

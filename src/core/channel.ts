@@ -96,6 +96,11 @@ export type Channel = {
   /** The agent has taken up messages, by their `ref`s: the time to say that they were read. Never throws. */
   taken?(to: ChatAddress, refs: readonly string[]): Promise<void>;
   /**
+   * Shows a sign (an emoji) at a message of a person, or takes it back where there is none. Best effort, one try: never
+   * throws.
+   */
+  react?(to: ChatAddress, ref: string, sign: string | undefined, signal: AbortSignal): Promise<void>;
+  /**
    * Links this connection with an account of the platform's while a person looks on; the last step is "linked" or "failed".
    * One pairing at a time: a second one ends the first. Never throws; `signal` ends it without a trace.
    */
@@ -110,7 +115,7 @@ export type Channel = {
 export type ChannelFace = Pick<Channel, "limits" | "render" | "lengthOf">;
 
 /** A connection as turns see it, in whatever process it is open: signs of life find their way there. */
-export type ChannelFront = ChannelFace & Pick<Channel, "progress" | "taken">;
+export type ChannelFront = ChannelFace & Pick<Channel, "progress" | "taken" | "react">;
 
 export type ChannelLimits = {
   /** UTF-16 units of rendered text in one message, or what `lengthOf` counts. */

@@ -1,3 +1,5 @@
+import type { SpentBudget } from "./budget.ts";
+
 /**
  * What can go wrong, for callers to branch on. Every code is a row in the README's table; a test holds them in step.
  * `send.*` is what a channel says of a send; any other error from it is an unknown outcome.
@@ -23,6 +25,8 @@ export type ErrorCode =
   | "agent.invalid"
   | "turn.timed_out"
   | "turn.stopped"
+  | "turn.interrupted"
+  | "budget.spent"
   | "send.not_written"
   | "send.refused"
   | "send.rate_limited"
@@ -59,6 +63,8 @@ export type ErrorDetail = {
   readonly stepDown?: string;
   /** With "model.failed", where it is known. */
   readonly reason?: ModelReason;
+  /** With "budget.spent". */
+  readonly spent?: SpentBudget;
 };
 
 /** The one error class: what happened, the value, the unit, what to do next; callers branch on `code`. */
@@ -67,6 +73,7 @@ export class GatewayError extends Error {
   readonly retryAfterMs?: number;
   readonly stepDown?: string;
   readonly reason?: ModelReason;
+  readonly spent?: SpentBudget;
 
   constructor(code: ErrorCode, message: string, detail: ErrorDetail = {}) {
     super(message, detail.cause === undefined ? undefined : { cause: detail.cause });
@@ -75,6 +82,7 @@ export class GatewayError extends Error {
     if (detail.retryAfterMs !== undefined) this.retryAfterMs = detail.retryAfterMs;
     if (detail.stepDown !== undefined) this.stepDown = detail.stepDown;
     if (detail.reason !== undefined) this.reason = detail.reason;
+    if (detail.spent !== undefined) this.spent = detail.spent;
   }
 }
 

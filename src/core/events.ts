@@ -156,3 +156,25 @@ export type DeliveryEvent = {
   readonly why?: string;
   readonly sentAt: string;
 };
+
+/**
+ * Nothing that a platform tells: a schedule was due, and the agent is to do what stands there though nobody has written.
+ */
+export type ScheduledEvent = {
+  readonly type: "scheduled";
+  /** "schedule-<number>@<when it was due, epoch ms>": one time of a schedule is done once. */
+  readonly id: string;
+  readonly place: Place;
+  /** Nobody: its id and its name are "". */
+  readonly from: Sender;
+  /** When it was due, ISO 8601. */
+  readonly sentAt: string;
+  readonly schedule: { readonly number: number; readonly name: string; readonly by: "operator" | "agent" };
+  readonly prompt: string;
+  /** IANA, in which it is told when it was due. */
+  readonly timeZone: string;
+  /** How often it was due since, and was not run. */
+  readonly missed: number;
+  /** The day, there, whose unasked messages its answer is counted with. */
+  readonly day: string;
+};

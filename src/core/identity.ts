@@ -34,5 +34,12 @@ export function threadId(chat: ChatId, agent: string, n: number): ThreadId {
 
 /** What a thread knows a turn's message by, however often the turn is run. */
 export function messageIdOf(intent: number): string {
-  return `intent-${intent}`;
+  return `${INTENT}${intent}`;
 }
+
+/** The intent that a thread knows by this. */
+export function intentOf(messageId: string): number {
+  return Number(messageId.slice(INTENT.length));
+}
+
+const INTENT = "intent-";

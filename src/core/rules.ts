@@ -1,6 +1,8 @@
 import type { AgentDefinition } from "./agent.ts";
+import type { Budget } from "./budget.ts";
 import type { Live } from "./channel.ts";
 import type { ChannelId } from "./identity.ts";
+import type { QuietHours, ScheduleRule } from "./schedules.ts";
 
 /** What the operator decided, as intake asks for it. Replaced as a whole when a changed file is taken up. */
 export type Rules = {
@@ -8,6 +10,10 @@ export type Rules = {
   readonly agents: ReadonlyMap<string, AgentDefinition>;
   /** IANA, in which agents tell the time; this machine's without it. */
   readonly timeZone?: string;
+  /** What the operator wants done at a time, by name. */
+  readonly schedules?: ReadonlyMap<string, ScheduleRule>;
+  /** What all may use together; and at which part of any budget, in percent, its people are warned. */
+  readonly budgets?: { readonly total?: Budget; readonly warnPercent: number };
 };
 
 /** Who may talk in a connection, and who answers. People are the platform's ids, never names. */
@@ -21,6 +27,8 @@ export type ChannelRules = {
   readonly open: boolean;
   /** How many turns a person gets in an hour who is let in by nothing but `open`, or `allow: everyone` of a chat. */
   readonly turnsPerHour: number;
+  /** What each person, and each chat, may use here. */
+  readonly budgets?: { readonly person?: Budget; readonly chat?: Budget };
   /** What a stranger gets: nothing, a sentence, or a code that the owner can let them in with. */
   readonly strangers: "silent" | "polite" | "pair";
   readonly agent: string;
@@ -33,8 +41,20 @@ export type ChannelRules = {
   readonly context: number;
   /** What becomes of messages that are old when they arrive, because we were away, in ms since they were sent. */
   readonly away: { readonly answerMs: number; readonly digestMs: number };
+  readonly gather: GatherRules;
+  readonly during: During;
+  /** How many intents may wait in a chat. */
+  readonly queueLimit: number;
+  /** What whoever waits is shown: a reaction to their message, a line below it, or nothing. */
+  readonly waitingSign: WaitingSign;
   /** How long the agent keeps still in a chat after the account's own person wrote there by hand; 0 for not at all. */
   readonly pauseMs: number;
+  /** When nothing is said that nobody has asked for; at any time without it. */
+  readonly quietHours?: QuietHours;
+  /** How much a chat is told on one day that nobody there has asked for. */
+  readonly unaskedPerDay: number;
+  /** IANA, of these and of schedules that are made there; that of all agents without it. */
+  readonly timeZone?: string;
   /** Absent where the channel decides. */
   readonly live?: Live | "off";
   /** What people may ask the agent for by "/name", beside our own commands: name and what it is for. */
@@ -47,8 +67,17 @@ export type ChatRules = {
   readonly agent?: string;
   /** Who may talk in this chat, besides those who may everywhere. */
   readonly allow?: readonly string[] | "everyone";
+  readonly budget?: Budget;
   readonly context?: number;
   readonly live?: Live | "off";
+  readonly gather?: Partial<GatherRules>;
+  readonly during?: During;
+  readonly queueLimit?: number;
+  readonly waitingSign?: WaitingSign;
+  /** "none" where those of the channel do not hold. */
+  readonly quietHours?: QuietHours | "none";
+  readonly unaskedPerDay?: number;
+  readonly timeZone?: string;
   /** In groups: whom the agent answers. Default: "addressed". */
   readonly when?: When;
   readonly senders?: Readonly<Record<string, { readonly agent: string }>>;
@@ -64,3 +93,27 @@ export type EditRules = {
 };
 
 export type When = "addressed" | "all" | "none";
+
+/** How long the rest of one intent may take to arrive after each of its messages, in ms from the commit, and its bounds. */
+export type GatherRules = {
+  readonly textMs: number;
+  /** After a text so long that a client may have split it. */
+  readonly fragmentMs: number;
+  readonly mediaMs: number;
+  readonly albumMs: number;
+  readonly forwardMs: number;
+  /** However it goes on, a person waits no longer than this for the turn to begin. */
+  readonly longestMs: number;
+  readonly messages: number;
+  /** UTF-16 units of text. */
+  readonly characters: number;
+};
+
+export type WaitingSign = "reaction" | "line" | "off";
+
+/**
+ * What becomes of a message that comes while a turn runs: it is shown to the agent before its next step, waits for a turn
+ * of its own, waits together with what its person has said since, or ends the running turn and is next.
+ */
+export type During = (typeof DURINGS)[number];
+export const DURINGS = ["steer", "queue", "collect", "interrupt"] as const;

@@ -60,8 +60,8 @@ const SENTENCES = {
   },
   "context.cost": { en: ", cost {cost}", de: ", Kosten {cost}" },
   "status.body": {
-    en: "Agent: {agent}\nModel: {model}\nThread: {thread}\nRunning: {running}\nWaiting: {waiting}{place}{connections}",
-    de: "Agent: {agent}\nModell: {model}\nThread: {thread}\nLäuft: {running}\nWartet: {waiting}{place}{connections}",
+    en: "Agent: {agent}\nModel: {model}\nThread: {thread}\nRunning: {running}\nWaiting: {waiting}{pause}{place}{connections}",
+    de: "Agent: {agent}\nModell: {model}\nThread: {thread}\nLäuft: {running}\nWartet: {waiting}{pause}{place}{connections}",
   },
   "status.place": {
     en: "\nThis chat in perch.yaml: {place}",
@@ -72,6 +72,7 @@ const SENTENCES = {
     de: "\nVerbindung {id}: {words}",
   },
   "connection.connecting": { en: "connecting", de: "verbindet sich" },
+  "connection.elsewhere": { en: "open in another process", de: "in einem anderen Prozess offen" },
   "connection.open": { en: "open", de: "offen" },
   "connection.pairing": {
     en: "waiting for a phone to link it, for {left} more",
@@ -126,6 +127,7 @@ const SENTENCES = {
     en: "All that is kept of this chat, as a file",
     de: "Alles, was von diesem Chat aufbewahrt wird, als Datei",
   },
+  "command.pending": { en: "What waits for an answer", de: "Was auf eine Antwort wartet" },
   "command.pair": { en: "Let somebody in by their code", de: "Jemanden mit einem Code hereinlassen" },
   "memory.nothing": { en: "I remember nothing yet.", de: "Ich habe mir noch nichts gemerkt." },
   "memory.off": {

@@ -1,7 +1,7 @@
 import type { AgentAnswer, AgentDefinition } from "../core/agent.ts";
 import type { PieceBody } from "../core/channel.ts";
-import type { Topic } from "../core/dispatcher.ts";
 import type { ChannelId } from "../core/identity.ts";
+import { expireQuestions } from "../intake/expiring.ts";
 import { exportChat } from "../memory/export.ts";
 import { Forgetting } from "../memory/forgetting.ts";
 import { Memory } from "../memory/memory.ts";
@@ -9,7 +9,9 @@ import { BlobUpkeep } from "../store/blob-upkeep.ts";
 import { forgetValues } from "../store/channel-state.ts";
 import type { ClaimedTurn } from "../store/turns.ts";
 import { prune } from "../store/upkeep.ts";
+import type { Budgets } from "./budgets.ts";
 import type { GatewayParts } from "./parts.ts";
+import type { Waking } from "./waking.ts";
 
 const HOUR_MS = 3_600_000;
 const DAY_MS = 24 * HOUR_MS;
@@ -22,7 +24,8 @@ export class Keeping {
   readonly forgetting: Forgetting;
   readonly #parts: GatewayParts;
   readonly #agent: (name: string) => AgentDefinition | undefined;
-  readonly #wake: (topic: Topic, key: string, at: number) => void;
+  readonly #wake: Waking;
+  readonly #words: (channel: ChannelId, text: string) => readonly PieceBody[];
   readonly #uses: BlobUpkeep;
   #prunedAt = 0;
 
@@ -31,26 +34,29 @@ export class Keeping {
     by: {
       readonly agent: (name: string) => AgentDefinition | undefined;
       readonly words: (channel: ChannelId, text: string) => readonly PieceBody[];
-      readonly wake: (topic: Topic, key: string, at: number) => void;
+      readonly budgets: Budgets;
+      readonly wake: Waking;
     },
   ) {
-    const { database, blobs, workspaces, runner, clock } = parts;
+    const { database, blobs, workspaces, runner } = parts;
     this.#parts = parts;
     this.#agent = by.agent;
     this.#wake = by.wake;
+    this.#words = by.words;
     this.#uses = new BlobUpkeep(database, blobs);
     this.memory = new Memory({
       ...parts,
       desk: runner,
       agent: by.agent,
       folder: (chat) => workspaces.folderOf(chat),
-      wake: (key, at) => by.wake("memory", key, at),
+      bounded: (owner, chat) => by.budgets.ofMemory(database.db, owner, chat),
+      wake: (key, at) => by.wake.memory(key, at),
     });
     this.forgetting = new Forgetting({
       ...parts,
       uses: this.#uses,
       words: by.words,
-      deliver: (chat) => by.wake("deliver", String(chat), clock.now()),
+      deliver: (chat) => by.wake.deliver(chat),
     });
   }
 
@@ -62,14 +68,19 @@ export class Keeping {
 
   async wakeAll(soon: (at: number) => number): Promise<void> {
     await this.memory.wakeAll(soon);
-    const now = this.#parts.clock.now();
-    for (const chat of await this.forgetting.pending()) this.#wake("forget", String(chat), now);
+    for (const chat of await this.forgetting.pending()) this.#wake.forget(chat);
   }
 
-  /** Forgets what ended long ago, once an hour, and goes over some of the chats for blobs that nobody sees any more. */
+  /** Ends questions whose time is over, forgets what ended long ago, once an hour, and goes over some of the chats for blobs that nobody sees any more. */
   async goOver(): Promise<void> {
     const { database, blobs, workspaces, media, clock, log } = this.#parts;
     const now = clock.now();
+    await expireQuestions({
+      database,
+      clock,
+      words: this.#words,
+      deliver: (chat) => this.#wake.deliver(chat),
+    });
     const unseen = await this.#uses.step(now);
     if (unseen > 0) log.debug({ unseen }, "media that nobody sees any more were removed");
     if (now - this.#prunedAt <= HOUR_MS) return;

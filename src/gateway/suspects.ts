@@ -4,16 +4,18 @@ import type { GatewayParts } from "./parts.ts";
 
 /**
  * Runs what was in flight when earlier processes ended, one after another. Never rejects: a suspect that fails without
- * ending the process has its turn with all the others.
+ * ending the process has its turn with all the others. Where there are other processes nobody is alone; there no two suspects
+ * run at once (`claimTurn`).
  */
 export async function runSuspects(
-  { database, log }: Pick<GatewayParts, "database" | "log">,
+  { database, log, others }: Pick<GatewayParts, "database" | "log" | "others">,
   by: {
     readonly fetch: (attachment: number) => Promise<void>;
     readonly turn: (chat: ChatId) => Promise<void>;
     readonly draining: () => boolean;
   },
 ): Promise<void> {
+  if (others) return;
   try {
     const { chats, attachments } = await suspects(database);
     if (chats.length + attachments.length === 0) return;

@@ -1,6 +1,7 @@
 import { join } from "node:path";
 import type { AgentDefinition, Look } from "../core/agent.ts";
-import type { Channel } from "../core/channel.ts";
+import type { Bounded } from "../core/bounds.ts";
+import type { Channel, ChannelFront } from "../core/channel.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Place } from "../core/events.ts";
 import type { ChannelRules, Rules } from "../core/rules.ts";
@@ -8,20 +9,22 @@ import { contextFor } from "../intake/admit.ts";
 import type { AttachmentLanes, AttachmentParts } from "../intake/attachments.ts";
 import { lookFor } from "../intake/look.ts";
 import { answering } from "../reply/answering.ts";
+import type { Budgets } from "./budgets.ts";
 import type { GatewayParts } from "./parts.ts";
 
 /** What turns and background tasks work with alike. */
 export function working(
   parts: GatewayParts,
   by: {
-    readonly channel: (id: ChannelId) => Channel | undefined;
+    readonly channel: (id: ChannelId) => ChannelFront | undefined;
     readonly agent: (name: string) => AgentDefinition | undefined;
     readonly lanes: AttachmentLanes;
+    readonly budgets: Budgets;
     readonly cutOff: AbortSignal;
   },
 ) {
   const { database, runner, blobs, workshop, workspaces, answers, media, clock, log } = parts;
-  const { channel, agent, lanes, cutOff } = by;
+  const { channel, agent, lanes, budgets, cutOff } = by;
   return {
     database,
     runner,
@@ -29,6 +32,7 @@ export function working(
     log,
     channel,
     agent,
+    budgets,
     pieces: answering({
       outputs: (chat) => join(workspaces.folderOf(chat), "outputs"),
       answers,
@@ -40,13 +44,13 @@ export function working(
       signal: cutOff,
     }),
     folder: (chat: ChatId): string => workspaces.folderOf(chat),
-    look: (chat: ChatId, of: AgentDefinition): Look =>
-      lookFor(chat, of, {
-        ...parts,
-        limits: media,
-        senses: (definition) => runner.senses(definition),
-        lanes,
-      }),
+    look: (chat: ChatId, of: AgentDefinition, bounded?: Bounded): Look =>
+      lookFor(
+        chat,
+        of,
+        { ...parts, limits: media, senses: (definition) => runner.senses(definition), lanes },
+        bounded && { database, bounded },
+      ),
   };
 }
 
@@ -59,6 +63,7 @@ export function fetching(
     readonly rules: () => Rules;
     readonly rulesIn: (id: ChannelId, place: Place) => Promise<ChannelRules | undefined>;
     readonly lanes: AttachmentLanes;
+    readonly budgets: Budgets;
     readonly closing: AbortSignal;
   },
 ): AttachmentParts {
@@ -70,6 +75,7 @@ export function fetching(
     senses: (definition) => parts.runner.senses(definition),
     names: (id) => by.rules().channels.get(id)?.names ?? [],
     context: async (id, place) => contextFor({ place }, await by.rulesIn(id, place)),
+    bounded: (task) => by.budgets.ofSender(parts.database.db, task),
     lanes,
     limits: parts.media,
     closing,

@@ -1,7 +1,7 @@
 import { type CommandName, COMMANDS } from "../core/commands.ts";
 import type { MessageEvent, Place, Sender, StopEvent } from "../core/events.ts";
 import { idsOf } from "../core/identity.ts";
-import type { ChannelRules, When } from "../core/rules.ts";
+import type { ChannelRules, ChatRules, When } from "../core/rules.ts";
 
 /** What intake decides about an event. The reason is for the trace, not for the chat. */
 export type Verdict =
@@ -104,6 +104,11 @@ export function standingOf(
   const inChat = under(rules.chats, event.place.chat)?.allow ?? [];
   if (inChat !== "everyone" && isOneOf(inChat)) return "allowed";
   return rules.open || inChat === "everyone" ? "guest" : "stranger";
+}
+
+/** What the operator wrote for one chat. */
+export function chatRules(place: Pick<Place, "chat">, rules: ChannelRules): ChatRules | undefined {
+  return under(rules.chats, place.chat);
 }
 
 /** What the operator wrote under a key: ids are the platform's, and "constructor" is a property of every object. */

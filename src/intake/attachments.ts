@@ -1,4 +1,5 @@
 import type { BlobRef, ContentBlock } from "../core/blocks.ts";
+import type { Bounded } from "../core/bounds.ts";
 import type { Channel } from "../core/channel.ts";
 import { pause } from "../core/clock.ts";
 import { systemCode } from "../core/errors.ts";
@@ -13,15 +14,20 @@ import { diskName } from "../core/names.ts";
 import { endingOf } from "../media/endings.ts";
 import { takeIn } from "../media/take-in.ts";
 import { type Taken, unusable } from "../media/taken.ts";
+import { finishAttachment } from "../store/attachments.ts";
 import {
+  type AttachmentTask,
   beginAttachment,
-  chatOfAttachment,
-  finishAttachment,
   giveBackAttachment,
-} from "../store/attachments.ts";
+  leaveAttachment,
+  placeOfAttachment,
+  renewAttachment,
+} from "../store/fetches.ts";
 import type { Database } from "../store/database.ts";
 import { insist } from "../store/insist.ts";
+import { HOLD_MS, keepRenewed } from "../store/renew.ts";
 import type { Workspaces } from "../store/workspace.ts";
+import { type Listening, MinutesUnderWay } from "./media-minutes.ts";
 import { isCalledIn } from "./named.ts";
 
 /** A file that has ended the process this many times is told of, not opened again. */
@@ -36,10 +42,13 @@ export class AttachmentLanes {
   readonly reading = new FairLane(8);
   /** Written down by a transcriber, which may take minutes. */
   readonly listening = new FairLane(4);
+  readonly minutes = new MinutesUnderWay();
 }
 
 export type AttachmentParts = {
   readonly database: Database;
+  /** Names this process among those that fetch. */
+  readonly owner: string;
   readonly workspaces: Workspaces;
   readonly channel: (id: ChannelId) => Channel | undefined;
   readonly agent: (name: string) => AgentDefinition | undefined;
@@ -49,6 +58,8 @@ export type AttachmentParts = {
   /** How many messages that are not for the agent are kept where one was sent. */
   readonly context: (id: ChannelId, place: Place) => Promise<number>;
   readonly lanes: AttachmentLanes;
+  /** What bounds whoever has sent it; undefined where nothing does. */
+  readonly bounded: (task: AttachmentTask) => Promise<Bounded | undefined>;
   readonly log: Log;
   readonly closing: AbortSignal;
 } & Pick<Reading, "blobs" | "workshop" | "limits" | "clock" | "programs">;
@@ -66,10 +77,11 @@ export async function fetchAttachment(
   by: AttachmentParts,
   { alone }: { readonly alone: boolean },
 ): Promise<AttachmentDone | undefined> {
-  const chat = await chatOfAttachment(by.database, id);
-  if (chat === undefined) return undefined;
+  const place = await placeOfAttachment(by.database, id);
+  // Where its connection is off, opening it wakes the work again.
+  if (!place || !by.channel(place.channel)) return undefined;
   try {
-    return await by.lanes.reading.run(chat, (leave) => fetchNow(id, by, { alone, leave }), by.closing);
+    return await by.lanes.reading.run(place.chat, (leave) => fetchNow(id, by, { alone, leave }), by.closing);
   } catch (error) {
     // It is taken up again: at the next start, or when the others have begun as well.
     if (by.closing.aborted || error instanceof NotNow) return undefined;
@@ -82,18 +94,28 @@ async function fetchNow(
   by: AttachmentParts,
   { alone, leave }: { readonly alone: boolean; readonly leave: () => void },
 ): Promise<AttachmentDone | undefined> {
-  const begun = await beginAttachment(by.database, id);
+  const { owner, clock } = by;
+  const now = clock.now();
+  const begun = await beginAttachment(by.database, id, { owner, now, until: now + HOLD_MS });
   if (!begun) return undefined;
   const task = begun;
   let counted = true;
   const channel = by.channel(task.channel);
   if (!channel) {
-    await uncount(); // its connection is off; opening it wakes the work again
+    await uncount(); // it was closed while others were read
+    await leaveAttachment(by.database, id, owner);
     return undefined;
   }
+  const renewal = keepRenewed(
+    by,
+    (until) => renewAttachment(by.database, id, { owner, until }),
+    // Its outcome is written once, whoever comes first with it.
+    () => by.log.warn({ chat: task.chat, attachment: id }, "another process fetches an attachment as well"),
+  );
   const open = (ref: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> =>
     channel.fetch(ref, signal);
   const limits = within(by.limits, channel.fetchBytes);
+  const minutes = await minutesFor(task, by);
   try {
     let taken = await once();
     if (taken.notice?.key === "media.unavailable") {
@@ -106,7 +128,7 @@ async function fetchNow(
       ? { named, context: await by.context(task.channel, task.place), now: by.clock.now() }
       : undefined;
     const kept = task.listening && !named ? taken : await withPaths(taken);
-    const further = await insist(() => finishAttachment(by.database, id, kept, heard), by);
+    const further = await insist(() => finishAttachment(by.database, id, kept, heard, minutes?.count), by);
     if (!further) {
       // All of its chat was forgotten meanwhile, and so is this.
       for (const path of pathsIn(kept)) await by.workspaces.remove(task.chat, path);
@@ -120,7 +142,11 @@ async function fetchNow(
     return { chat: task.chat, further };
   } catch (error) {
     if (by.closing.aborted) await uncount();
+    await leaveAttachment(by.database, id, owner);
     throw error;
+  } finally {
+    minutes?.end();
+    renewal.cancel();
   }
 
   async function once(): Promise<Taken> {
@@ -130,7 +156,7 @@ async function fetchNow(
     }
     const agent = by.agent(task.agent);
     const senses = agent ? await by.senses(agent) : NO_SENSES;
-    const reading: Reading = { ...by, open, senses, limits, listening, transcriber: agent?.transcriber };
+    const reading: Reading = { ...by, open, senses, limits, listening, minutes, transcriber: agent?.transcriber };
     return await takeIn(task.unfetched, reading, by.closing);
   }
 
@@ -182,6 +208,12 @@ async function fetchNow(
       return undefined;
     }
   }
+}
+
+async function minutesFor(task: AttachmentTask, by: AttachmentParts): Promise<Listening | undefined> {
+  const { database, clock, lanes } = by;
+  const bounded = await by.bounded(task);
+  return bounded && lanes.minutes.open(database, clock, bounded);
 }
 
 /** Where a copy of it, or of its text, was put. */

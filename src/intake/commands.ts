@@ -2,27 +2,46 @@ import type { CommandName } from "../core/commands.ts";
 import { type Language, say } from "../core/sentences.ts";
 import { dropAsides } from "../store/asides.ts";
 import { currentThread, freshThread } from "../store/chats.ts";
+import { stopHeld } from "../store/holds.ts";
 import { withdrawWaiting } from "../store/inbox.ts";
+import { signedRefs } from "../store/signs.ts";
+import { endQuestions } from "../store/open-questions.ts";
 import { threadFact } from "../store/thread-facts.ts";
-import { type About, answer, languageIn, rulesFor } from "./about.ts";
-import { standingOf } from "./admit.ts";
+import { type About, addressIn, answer, isOwner, languageIn, rulesFor } from "./about.ts";
+import { cancel } from "./cancel.ts";
+import { budget } from "./budgets.ts";
 import { commandWords } from "./command-words.ts";
 import { contextNotice } from "./context.ts";
 import { lastTurn, missed } from "./fates.ts";
 import { forget, showMemory } from "./remembered.ts";
 import { pair } from "./pairing.ts";
+import { pending } from "./pending.ts";
+import { pause, pauseWords, resume } from "./pausing.ts";
+import { queue } from "./queue-command.ts";
+import { schedules } from "./schedules.ts";
 import { modelOf, sensesOf, status } from "./status.ts";
 
 /** Does what a command asks for, in the transaction that takes it in, and says so. */
 export async function command(about: About, name: CommandName, agent: string): Promise<void> {
   const { trx, chat, now, rules } = about;
   switch (name) {
-    case "new":
+    case "new": {
+      const ended = await currentThread(trx, chat, agent);
       await freshThread(trx, chat, agent);
       await dropAsides(trx, chat, agent, now);
+      await endQuestions(trx, ended, now);
       return await answer(about, "thread.new");
+    }
     case "stop":
       return await answer(about, (await stop(about, agent)) ? "turn.stopped" : "turn.nothing_to_stop");
+    case "queue":
+      return await queue(about, agent, wordsIn(about)?.trim());
+    case "cancel":
+      return await cancel(about);
+    case "pause":
+      return await pause(about, wordsIn(about));
+    case "resume":
+      return await resume(about);
     case "status": {
       const found = await status(trx, chat, agent, rules);
       const running = found.running ? "yes" : "no";
@@ -30,8 +49,17 @@ export async function command(about: About, name: CommandName, agent: string): P
       const owner = isOwner(about);
       const place = owner ? say("status.place", language, { place: placeWords(about) }) : "";
       const connections = owner ? connectionLines(about, language) : "";
-      return await answer(about, "status.body", { ...found, agent, running, place, connections });
+      return await answer(about, "status.body", {
+        ...found,
+        agent,
+        running,
+        pause: await pauseWords(about),
+        place,
+        connections,
+      });
     }
+    case "pending":
+      return await pending(about);
     case "context": {
       const fact = await threadFact(trx, await currentThread(trx, chat, agent));
       const { key, values } = contextNotice(
@@ -41,6 +69,8 @@ export async function command(about: About, name: CommandName, agent: string): P
       );
       return await answer(about, key, values);
     }
+    case "budget":
+      return await budget(about, agent, wordsIn(about));
     case "compact":
       // It waits for its turn, as takeMessage has put it.
       return;
@@ -53,6 +83,8 @@ export async function command(about: About, name: CommandName, agent: string): P
       return mayExport(about) ? undefined : await answer(about, "command.owner_only");
     case "help":
       return await help(about);
+    case "schedules":
+      return await schedules(about, wordsIn(about));
     case "why":
       return await why(about);
     case "model": {
@@ -98,13 +130,11 @@ async function why(about: About): Promise<void> {
 export async function stop(about: About, agent: string): Promise<boolean> {
   const { trx, chat, now, rules, after, effects } = about;
   const { running } = await status(trx, chat, agent, rules);
+  await stopHeld(trx, chat);
   after.push(() => effects.stop(chat));
+  const signed = running ? [] : await signedRefs(trx, chat);
+  if (signed.length > 0) after.push(() => effects.unsign(addressIn(about), signed));
   return running || (await withdrawWaiting(trx, chat, now)) > 0;
-}
-
-function isOwner(about: About): boolean {
-  const rules = rulesFor(about);
-  return rules !== undefined && standingOf(about.event, rules, about.granted) === "owner";
 }
 
 /** As the operator writes it under `chats:`; the owner has no other place to learn it from. */

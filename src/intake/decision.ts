@@ -3,11 +3,14 @@ import type { ChannelRules } from "../core/rules.ts";
 import { agoWords } from "../core/words.ts";
 import { MOST_KEPT, NOT_ADDRESSED } from "../store/asides.ts";
 import { hasAlbum } from "../store/inbox.ts";
+import { PAUSED, TAKEN_OVER } from "../store/kept.ts";
+import type { Pause } from "../store/pauses.ts";
 import { type About, rulesFor } from "./about.ts";
 import { admit, contextFor, type Decision, isDenied, standingOf } from "./admit.ts";
 import { ageOf, latenessOf } from "./lateness.ts";
 import { isCalledBy, isSpoken } from "./named.ts";
-import { ownDecision, TAKEN_OVER } from "./own.ts";
+import { ownDecision } from "./own.ts";
+import { mayPause } from "./pausing.ts";
 
 export async function decisionOn(about: About<MessageEvent | StopEvent>): Promise<Decision> {
   const { event } = about;
@@ -46,8 +49,8 @@ function overheard(event: MessageEvent, rules: ChannelRules | undefined): Decisi
 }
 
 /**
- * The same where the account's own person has taken over the chat, or where it comes late because we were away: then it is
- * kept, and what it asks of Perch itself is not done.
+ * The same where the agent keeps still in the chat, or where it comes late because we were away: then it is kept, and what it
+ * asks of Perch itself is not done. Of whoever may have the agent speak again it is.
  */
 export function inItsTime(about: About<MessageEvent | StopEvent>, decision: Decision): Decision {
   const { event, granted, still, now } = about;
@@ -66,15 +69,20 @@ export function inItsTime(about: About<MessageEvent | StopEvent>, decision: Deci
       return lateness === "in time" ? decision : refused(`a stop, ${ago}`);
     case "command":
       if (lateness !== "in time") return refused(`a command, ${ago}`);
-      return still && standingOf(event, rules, granted) !== "owner" ? refused(TAKEN_OVER) : decision;
+      if (still === undefined || standingOf(event, rules, granted) === "owner") return decision;
+      return still === "command" && mayPause(about) ? decision : refused(stillWhy(still));
     case "listen":
       if (lateness === "in time" && !still) return decision;
       return (event.type === "message" ? overheard(event, rules) : undefined) ?? refused(NOT_ADDRESSED);
     case "turn":
-      if (still) return { kind: "aside", why: TAKEN_OVER, keep: MOST_KEPT };
+      if (still) return { kind: "aside", why: stillWhy(still), keep: MOST_KEPT };
       if (lateness === "old") return { kind: "aside", why: `kept: ${ago}`, keep: MOST_KEPT };
       return lateness === "late" ? { ...decision, digest: true } : decision;
   }
+}
+
+function stillWhy(by: Pause["by"]): string {
+  return by === "hand" ? TAKEN_OVER : PAUSED;
 }
 
 function refused(why: string): Decision {

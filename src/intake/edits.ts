@@ -17,12 +17,14 @@ import { admit } from "./admit.ts";
 import { contentHash } from "./content-hash.ts";
 import { decisionOn } from "./decision.ts";
 import { type Earlier, earlierOf, pendingIn } from "./earlier.ts";
-import { reopened } from "./gather.ts";
+import { charactersOf, reopened } from "./gather.ts";
 import { keepAside, keepTurn } from "./keep.ts";
 import { latenessOf } from "./lateness.ts";
 import { take } from "./messages.ts";
+import { isFull } from "./placing.ts";
 import { turnFreeAt, withQuota } from "./quota.ts";
 import { record } from "./record.ts";
+import { gatherIn } from "./waiting-rules.ts";
 
 /** An answer is given anew to what is not older, so that nobody finds one changed that they have read long ago. */
 const RERUN_MS = 48 * 3_600_000;
@@ -66,7 +68,7 @@ async function replaceWaiting(about: About<EditEvent>, row: KeptRow): Promise<vo
   if (!(await isNew(about, { step: "edited", of: row.id }))) return;
   const window = await windowOf(trx, chat, row.intent);
   const before = JSON.parse(row.payload) as MessageEvent; // no edit is a row of its own while its message waits
-  const dueAt = before.whole ? window.dueAt : reopened(window, now);
+  const dueAt = before.whole ? window.dueAt : reopened(window, now, gatherIn(about));
   await replace(about, row, before, dueAt);
   after.push(() => effects.turn(chat, dueAt, row.agent));
 }
@@ -104,7 +106,7 @@ async function replaceUnaddressed(about: About<EditEvent>, row: KeptRow): Promis
 async function stopListening(about: About<EditEvent>, row: KeptRow): Promise<void> {
   const { trx, chat, now, after, effects } = about;
   if (!(await isNew(about, { step: "edited", of: row.id }))) return;
-  const dueAt = reopened({ firstAt: row.receivedAt, dueAt: now }, now);
+  const dueAt = reopened({ firstAt: row.receivedAt, dueAt: now }, now, gatherIn(about));
   await replace(about, row, JSON.parse(row.payload) as MessageEvent, dueAt); // only messages are listened to
   const quoted = await becomeTurn(trx, row.id, { at: now, step: "edited into a message for the agent" });
   after.push(() => {
@@ -123,7 +125,8 @@ async function replace(
   const { trx, channel, chat, event, now, after, effects } = about;
   const { content } = event;
   const payload = JSON.stringify({ ...before, content });
-  await rewrite(trx, row.id, { payload, contentHash: contentHash(content), dueAt, now });
+  const characters = charactersOf({ content });
+  await rewrite(trx, row.id, { payload, contentHash: contentHash(content), characters, dueAt, now });
   if (row.state === "aside") return;
   const media = { chat, channel, before: before.content, after: content };
   const attachments = await replaceAttachments(trx, row.id, media);
@@ -154,10 +157,11 @@ async function correct(
   };
   const inTime = !about.still && away !== undefined && latenessOf(event, { away }, now) === "in time";
   const recent = newest && inTime && now - receivedAt <= RERUN_MS;
-  const rerun = rules?.answered === "rerun" && recent && (await turnFreeAt(about)) <= now;
+  const rerun =
+    rules?.answered === "rerun" && recent && (await turnFreeAt(about)) <= now && !(await isFull(about, chat));
   const known = { ...event, known: { newest, at: receivedAt, by: sender } };
   const id = rerun
-    ? await keepTurn(about, event, kept, reopened({ firstAt: now, dueAt: now }, now))
+    ? await keepTurn(about, event, kept, reopened({ firstAt: now, dueAt: now }, now, gatherIn(about)))
     : await keepAside(about, known, kept);
   if (id === undefined) return;
   await withdrawRows(trx, pending, { why: "edited again", now });

@@ -9,6 +9,7 @@ import type { Database } from "../store/database.ts";
 import type { Queries } from "../store/tables.ts";
 import type { About, Connections, Effects, Placed, Told, Words } from "./about.ts";
 import { rememberWhoIsMeant } from "./aliases.ts";
+import { answeredBySign, answeredInWords } from "./approving.ts";
 import { takeChoice } from "./choices.ts";
 import { takeDeletion } from "./deletions.ts";
 import { takeDelivery } from "./deliveries.ts";
@@ -65,6 +66,9 @@ export class Intake {
     if (events.length === 0) return shown;
     const after: (() => void)[] = [];
     const work = async (trx: Queries): Promise<void> => {
+      // A store that many write to may have it done anew.
+      after.length = 0;
+      shown.clear();
       for (const event of events) {
         const words = await this.#take(trx, channel, event, after);
         if (words !== undefined) shown.set(event.id, words);
@@ -92,7 +96,11 @@ export class Intake {
     after: (() => void)[],
   ): Promise<string | undefined> {
     switch (event.type) {
-      case "message":
+      case "message": {
+        const about = await this.#about(trx, channel, event, after);
+        if (!(await answeredInWords(about))) await takeMessage(about);
+        return undefined;
+      }
       case "stop":
         await takeMessage(await this.#about(trx, channel, event, after));
         return undefined;
@@ -110,9 +118,11 @@ export class Intake {
       case "deleted":
         await takeDeletion(this.#told(trx, channel, event, after));
         return undefined;
-      case "reaction":
-        await takeReaction(await this.#about(trx, channel, event, after));
+      case "reaction": {
+        const about = await this.#about(trx, channel, event, after);
+        if (!(await answeredBySign(about))) await takeReaction(about);
         return undefined;
+      }
       case "delivery":
         await takeDelivery(this.#told(trx, channel, event, after));
         return undefined;

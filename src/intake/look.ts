@@ -1,6 +1,7 @@
 import type { FileHandle } from "node:fs/promises";
 import { basename } from "node:path";
 import type { AgentDefinition, Look } from "../core/agent.ts";
+import type { Bounded } from "../core/bounds.ts";
 import type { ContentBlock, MediaKind } from "../core/blocks.ts";
 import { GatewayError, systemCode } from "../core/errors.ts";
 import type { ChatId } from "../core/identity.ts";
@@ -18,9 +19,13 @@ export type LookParts = Pick<
   "blobs" | "workshop" | "limits" | "clock" | "programs" | "log" | "senses"
 > & { readonly workspaces: Workspaces; readonly lanes: AttachmentLanes };
 
+/** What listening and looking have to be within. */
+type Within = Pick<AttachmentParts, "database"> & { readonly bounded: Bounded };
+
 /** Lets an agent look at the files of its chat as it is shown what people send: by the same readers, caps and bounds. */
-export function lookFor(chat: ChatId, agent: AgentDefinition, by: LookParts): Look {
+export function lookFor(chat: ChatId, agent: AgentDefinition, by: LookParts, within?: Within): Look {
   return async (path, { from, count }, signal = new AbortController().signal) => {
+    const minutes = within && by.lanes.minutes.open(within.database, by.clock, within.bounded);
     try {
       return await by.lanes.reading.run(
         chat,
@@ -29,7 +34,7 @@ export function lookFor(chat: ChatId, agent: AgentDefinition, by: LookParts): Lo
             leave();
             return await by.lanes.listening.run(chat, work, signal);
           };
-          return await look({ chat, agent, path, listening, ...partOf(from, count) }, by, signal);
+          return await look({ chat, agent, path, listening, minutes, ...partOf(from, count) }, by, signal);
         },
         signal,
       );
@@ -38,11 +43,15 @@ export function lookFor(chat: ChatId, agent: AgentDefinition, by: LookParts): Lo
       // Its message names the file.
       by.log.error({ chat, code: systemCode(error) }, "a file could not be looked at");
       return [{ type: "text", text: `[${inQuotes(path)} could not be opened]` }];
+    } finally {
+      // It is heard now, whatever becomes of the turn.
+      if (minutes) await within.database.light(async (trx) => minutes.count(trx));
+      minutes?.end();
     }
   };
 }
 
-type Looking = Pick<Reading, "listening" | "part"> & {
+type Looking = Pick<Reading, "listening" | "minutes" | "part"> & {
   readonly chat: ChatId;
   readonly agent: AgentDefinition;
   readonly path: string;

@@ -4,15 +4,17 @@ import { insertAttachments } from "../store/attachments.ts";
 import { currentThread } from "../store/chats.ts";
 import { insertEvent, isInIntent, openIntent, type TraceStep } from "../store/inbox.ts";
 import { unparkChat } from "../store/pieces.ts";
-import type { About } from "./about.ts";
+import { type About, rulesFor } from "./about.ts";
 import type { Decision } from "./admit.ts";
 import { command, stop, taskOf } from "./commands.ts";
 import { contentHash, payloadHash } from "./content-hash.ts";
 import { decisionOn } from "./decision.ts";
-import { gather } from "./gather.ts";
-import { gatheredFor } from "./gathered.ts";
+import { charactersOf, windowKind, windowMs } from "./gather.ts";
 import { takeOver } from "./own.ts";
+import { type Placing, placingOf } from "./placing.ts";
+import { afterPlacing } from "./queueing.ts";
 import { claim, stranger } from "./strangers.ts";
+import { gatherRules } from "./waiting-rules.ts";
 
 /** What people say to us, and the platform's own sign to stop: repeat? admitted? a command? which intent does it join? */
 export async function takeMessage(about: About<MessageEvent | StopEvent>): Promise<void> {
@@ -21,11 +23,31 @@ export async function takeMessage(about: About<MessageEvent | StopEvent>): Promi
 
 /** Does with a message what was decided about it. Whether it is new. */
 export async function take(about: About<MessageEvent | StopEvent>, decision: Decision): Promise<boolean> {
-  const { channel, chat, log } = about;
-  const isNew = (await insert(about, decision)) !== undefined;
-  if (isNew) await followUp(about, decision);
-  else log.debug({ channel, chat }, "a repeat was recognised");
-  return isNew;
+  const { channel, chat, event, log } = about;
+  const placing =
+    decision.kind === "turn" && event.type === "message"
+      ? await placedIn({ ...about, event }, decision)
+      : undefined;
+  const settled = placing?.full === "refused" ? refusedFor(placing) : decision;
+  const row = await insert(about, settled, placing);
+  if (row === undefined) log.debug({ channel, chat }, "a repeat was recognised");
+  else {
+    await followUp(about, settled);
+    if (placing && event.type === "message") await afterPlacing({ ...about, event }, row, placing);
+  }
+  return row !== undefined;
+}
+
+async function placedIn(
+  about: About<MessageEvent>,
+  { agent, digest }: Extract<Decision, { readonly kind: "turn" }>,
+): Promise<Placing | undefined> {
+  const thread = await currentThread(about.trx, about.chat, agent);
+  return await placingOf(about, { agent, thread, digest: digest === true });
+}
+
+function refusedFor({ why }: Placing): Decision {
+  return { kind: "refused", why, stranger: false };
 }
 
 async function followUp(about: About<MessageEvent | StopEvent>, decision: Decision): Promise<void> {
@@ -60,6 +82,7 @@ async function followUp(about: About<MessageEvent | StopEvent>, decision: Decisi
 async function insert(
   about: About<MessageEvent | StopEvent>,
   decision: Decision,
+  placing: Placing | undefined,
 ): Promise<number | undefined> {
   const { trx, channel, chat, event, now, after, effects } = about;
   const payload = JSON.stringify(event);
@@ -115,9 +138,9 @@ async function insert(
   const listens = decision.kind === "listen";
   const digest = decision.kind === "turn" && decision.digest === true;
   // What may not be for us joins nothing, and nothing joins it.
-  const { joins, dueAt } = listens
-    ? gather(event, undefined, now)
-    : await gatheredFor({ ...about, event }, { agent, thread, digest });
+  const rules = rulesFor(about);
+  const joins = placing?.joins;
+  const dueAt = placing?.dueAt ?? now + (rules ? windowMs(event, gatherRules(event.place, rules)) : 0);
   const id = await insertEvent(trx, {
     ...base,
     state: listens ? "listening" : "waiting",
@@ -126,8 +149,17 @@ async function insert(
     thread,
     intent: joins ?? 0,
     ...(digest ? { digest } : {}),
+    characters: charactersOf(event),
+    window: windowKind(event),
+    during: placing?.during ?? "",
     dueAt,
-    trace: { ...traceOf(decision, now), joins: joins ?? "nothing", windowMs: dueAt - now },
+    trace: {
+      ...traceOf(decision, now),
+      joins: joins ?? "nothing",
+      because: placing?.why ?? "",
+      windowMs: dueAt - now,
+      during: placing?.during ?? "",
+    },
   });
   if (id === undefined) return undefined;
   if (joins === undefined && !listens) await openIntent(trx, id);

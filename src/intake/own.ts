@@ -3,15 +3,14 @@ import type { ChatId } from "../core/identity.ts";
 import type { ChannelRules } from "../core/rules.ts";
 import { BY_HAND, MOST_KEPT, trimAsides } from "../store/asides.ts";
 import { hadTurn } from "../store/fates.ts";
-import { pauseChat, pausedUntil } from "../store/pauses.ts";
+import { TAKEN_OVER } from "../store/kept.ts";
+import { type Pause, pauseByHand, pauseOf } from "../store/pauses.ts";
+import { signedRefs } from "../store/signs.ts";
 import type { Queries } from "../store/tables.ts";
-import { type About, rulesFor } from "./about.ts";
+import { type About, addressIn, rulesFor } from "./about.ts";
 import { contextFor, type Decision, standingOf, whenFor } from "./admit.ts";
 import { grantedTo } from "./granted.ts";
 import { ageOf } from "./lateness.ts";
-
-/** Why a message is kept that came while the account's own person had taken over. */
-export const TAKEN_OVER = "the owner of the account has written here by hand";
 
 /**
  * What the account's own person writes by hand is for others: where the agent answers somebody, it is told of it with its
@@ -39,20 +38,27 @@ async function answersSomebody(about: About<MessageEvent>, rules: ChannelRules):
 
 /** The agent keeps still where the account's own person has written, and answers nothing there that waits. */
 export async function takeOver(about: About<MessageEvent>): Promise<void> {
-  const { trx, chat, event, now } = about;
+  const { trx, chat, event, now, after, effects } = about;
   const pauseMs = rulesFor(about)?.pauseMs ?? 0;
   if (pauseMs === 0) return;
   const until = now - ageOf(event.sentAt, now) + pauseMs;
-  await pauseChat(trx, chat, { until, why: TAKEN_OVER, now });
+  const signed = await signedRefs(trx, chat);
+  await pauseByHand(trx, chat, { until, why: TAKEN_OVER, now });
+  if (signed.length > 0) after.push(() => effects.unsign(addressIn(about), signed));
   await trimAsides(trx, chat, { type: "message", among: "kept", keep: MOST_KEPT, why: TAKEN_OVER, now });
 }
 
-/** Whether the agent keeps still about what was said then: the account's own person has written there, or does so now. */
+/**
+ * By whom the agent is kept still about what was said then, if at all: the account's own person has written there, or does so
+ * now, or a command holds there.
+ */
 export async function keepsStill(
   trx: Queries,
   chat: ChatId,
   { sentAt, now, rules }: { sentAt: string; now: number; rules: ChannelRules | undefined },
-): Promise<boolean> {
-  if (!rules || rules.pauseMs === 0) return false;
-  return now - ageOf(sentAt, now) < (await pausedUntil(trx, chat));
+): Promise<Pause["by"] | undefined> {
+  const pause = await pauseOf(trx, chat, now);
+  if (pause?.by !== "hand") return pause?.by;
+  const holds = rules !== undefined && rules.pauseMs > 0 && now - ageOf(sentAt, now) < pause.until;
+  return holds ? pause.by : undefined;
 }

@@ -15,10 +15,10 @@ import {
   pairingOf,
   pendingPairings,
 } from "../store/pairing.ts";
-import { grant, grantedOwners, grantOf } from "../store/people.ts";
+import { grant, grantOf } from "../store/people.ts";
 import { insertPieces } from "../store/pieces.ts";
 import { type About, answer, rulesFor } from "./about.ts";
-import { idsOfNamed } from "./aliases.ts";
+import { ownersOf } from "./owners.ts";
 
 const NAME_LENGTH = 80;
 
@@ -36,9 +36,7 @@ export async function askToBeLetIn(about: About): Promise<boolean> {
 /** The owner is asked where they last wrote to this connection in private; elsewhere nobody is. */
 async function askOwner(about: About): Promise<void> {
   const { trx, channel, event, now, after, effects } = about;
-  const named = rulesFor(about)?.owner;
-  const owners =
-    named === undefined ? await grantedOwners(trx, channel) : await idsOfNamed(about, channel, named);
+  const owners = await ownersOf(trx, channel, rulesFor(about)?.owner);
   const place = await privateChatOf(trx, channel, owners);
   const name = oneLine(event.from.name).slice(0, NAME_LENGTH).toWellFormed();
   const [body] = about.words(channel, say("pair.asks", "en", { name: inQuotes(name) }));

@@ -5,8 +5,8 @@ import { currentThread } from "../store/chats.ts";
 import { nthTurnAt } from "../store/people.ts";
 import { type About, type Placed, rulesFor } from "./about.ts";
 import { agentFor, standingOf } from "./admit.ts";
-import { gatheredFor } from "./gathered.ts";
 import { latenessOf } from "./lateness.ts";
+import { placingOf } from "./placing.ts";
 
 const HOUR_MS = 3_600_000;
 
@@ -45,5 +45,5 @@ async function joins(about: About): Promise<boolean> {
   const { agent } = agentFor(event, rules);
   const thread = await currentThread(trx, chat, agent);
   const digest = latenessOf(event, rules, now) === "late";
-  return (await gatheredFor({ ...about, event }, { agent, thread, digest })).joins !== undefined;
+  return (await placingOf({ ...about, event }, { agent, thread, digest }))?.joins !== undefined;
 }

@@ -8,7 +8,9 @@ import { admit } from "./admit.ts";
 import { reopened } from "./gather.ts";
 import { keepAside, keepTurn } from "./keep.ts";
 import { latenessOf } from "./lateness.ts";
+import { isFull } from "./placing.ts";
 import { record } from "./record.ts";
+import { gatherIn } from "./waiting-rules.ts";
 
 /** Of one person at one message; platforms allow fewer. */
 const MOST_SIGNS = 10;
@@ -46,8 +48,8 @@ export async function takeReaction(about: About<ReactionEvent>): Promise<void> {
   if (added.length === 0) return await refuse(about, chat, "only what was there already was taken back");
   const kept = { chat, agent, thread, sender, ref: event.ref, about: 0, contentHash: "" };
   const inTime = !about.still && latenessOf(event, rules, now) === "in time";
-  await (rules.reactions === "turn" && inTime
-    ? keepTurn(about, { ...known, added }, kept, reopened({ firstAt: now, dueAt: now }, now))
+  await (rules.reactions === "turn" && inTime && !(await isFull(about, chat))
+    ? keepTurn(about, { ...known, added }, kept, reopened({ firstAt: now, dueAt: now }, now, gatherIn(about)))
     : keepAside(about, { ...known, added }, kept));
 }
 

@@ -2,7 +2,7 @@ import type { Fact, FactOwner } from "../core/memory.ts";
 import { say } from "../core/sentences.ts";
 import { addressOf } from "../store/chats.ts";
 import { forgetChat } from "../store/forget.ts";
-import { factsOf, forgetFact } from "../store/memory.ts";
+import { factsOf, forgetFact } from "../store/memory-facts.ts";
 import { type About, answer, languageIn } from "./about.ts";
 
 /** Of one answer: so much is read in a chat. */

@@ -1,4 +1,5 @@
 import type { Senses, Transcriber } from "../core/agent.ts";
+import type { MediaMinutes } from "../core/budget.ts";
 import type { Clock } from "../core/clock.ts";
 import type { Log } from "../core/log.ts";
 import type { FileBlobs } from "../store/blobs.ts";
@@ -25,6 +26,8 @@ export type Reading = {
    * process. Decoded sound takes much room, so none lies there and waits.
    */
   readonly listening: Lane;
+  /** What may be listened to and looked at; without it nothing bounds that. */
+  readonly minutes?: MediaMinutes | undefined;
   /** All of it without one; what has neither pages nor seconds is always read whole. */
   readonly part?: MediaPart;
 };

@@ -4,6 +4,7 @@ import { fetchInto } from "./fetch.ts";
 import { NotNow } from "./lanes.ts";
 import type { MediaLimits } from "./limits.ts";
 import { safeName } from "../core/names.ts";
+import { overMinutes } from "./minutes.ts";
 import { withPreview } from "./preview.ts";
 import type { Reading } from "./reading.ts";
 import { sniff } from "./sniff.ts";
@@ -31,6 +32,10 @@ async function takeItself(unfetched: Unfetched, by: Reading, signal: AbortSignal
     return tooLarge(called, declared.bytes, capOf(kind, by.limits));
   if (kind === "audio" && !by.part && (declared.durationSeconds ?? 0) > by.limits.audioSeconds)
     return tooLong(called, declared.durationSeconds, by.limits.audioSeconds);
+  // What would not be listened to anyway is no use of minutes.
+  const isHeard = kind === "video" || (kind === "audio" && (by.transcriber ?? by.senses.audio));
+  const over = isHeard && !by.part ? await by.minutes?.fits(declared.durationSeconds ?? 0) : undefined;
+  if (over) return overMinutes(called, over);
   let fetched: Fetched | undefined;
   try {
     const written = await fetchInto(ref, capOf(kind, by.limits), by, signal);

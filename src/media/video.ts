@@ -2,6 +2,7 @@ import type { MediaBlock } from "../core/blocks.ts";
 import { durationWords } from "../core/words.ts";
 import type { Frames } from "./frames.ts";
 import { type Decoded, hear, transcriptOf, withDecoded } from "./listen.ts";
+import { overMinutes } from "./minutes.ts";
 import type { Reading } from "./reading.ts";
 import { type Fetched, setAside, type Taken, tooLarge, unusable } from "./taken.ts";
 import { takeAudio } from "./voice.ts";
@@ -44,6 +45,8 @@ async function shown(
   signal: AbortSignal,
 ): Promise<Taken> {
   const { seconds, width, height, stills } = frames;
+  const over = await by.minutes?.take(by.part?.count ?? seconds ?? asItCame.durationSeconds ?? 0);
+  if (over) return overMinutes(called, over);
   const heard = frames.sound ? await heardIn(asItCame, by, signal) : {};
   if (stills.length === 0 && heard.extract === undefined)
     return setAside(called, "unsupported", "media.video_unsupported", {}, asItCame);

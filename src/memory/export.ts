@@ -4,7 +4,7 @@ import type { AgentAnswer, AgentDefinition, AgentDesk, Talk } from "../core/agen
 import type { FactOwner } from "../core/memory.ts";
 import { say } from "../core/sentences.ts";
 import type { Database } from "../store/database.ts";
-import { factsOf } from "../store/memory.ts";
+import { factsOf } from "../store/memory-facts.ts";
 import { threadsIn } from "../store/thread-range.ts";
 import type { ClaimedTurn } from "../store/turns.ts";
 import { ownersOf } from "./owners.ts";

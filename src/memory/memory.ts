@@ -1,15 +1,16 @@
 import type { AgentDefinition, AgentDesk, Distilled } from "../core/agent.ts";
+import type { Bounded } from "../core/bounds.ts";
 import type { Clock } from "../core/clock.ts";
-import { asError, GatewayError } from "../core/errors.ts";
+import { asError, GatewayError, hasCode } from "../core/errors.ts";
 import type { ChatId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
 import type { FactOwner, MemorySignal } from "../core/memory.ts";
 import { unlessAborted } from "../core/unless-aborted.ts";
+import { allowanceOf } from "../store/allowance.ts";
 import type { Database } from "../store/database.ts";
 import {
   beginWork,
   type BegunWork,
-  factsOf,
   finishWork,
   giveUp,
   nextDue,
@@ -17,6 +18,7 @@ import {
   putOff,
   type Touch,
 } from "../store/memory.ts";
+import { factsOf } from "../store/memory-facts.ts";
 import { saidByOthers, unsaidIn } from "../store/unsaid.ts";
 import type { ClaimedTurn } from "../store/turns.ts";
 import { merged } from "./merge.ts";
@@ -41,6 +43,8 @@ export type MemoryParts = {
   readonly agent: (name: string) => AgentDefinition | undefined;
   /** The folder of a chat, absolute. */
   readonly folder: (chat: ChatId) => string;
+  /** What bounds who is remembered; undefined where nothing does. */
+  readonly bounded: (owner: FactOwner, chat: ChatId) => Promise<Bounded | undefined>;
   readonly clock: Clock;
   readonly log: Log;
   /** Makes sure that `run` is called with the key, at `at` (epoch ms) or later. */
@@ -197,6 +201,7 @@ export class Memory {
   async #ask(work: BegunWork, agent: AgentDefinition, signal: AbortSignal): Promise<Distilled> {
     const { database, desk, folder } = this.#parts;
     const { owner, thread, chat, after, signals } = work;
+    const bounded = await this.#parts.bounded(owner, chat);
     const asked = {
       agent,
       thread,
@@ -207,6 +212,7 @@ export class Memory {
       known: await factsOf(database.db, owner),
       signals,
       about: owner.scope === "person" ? ("person" as const) : ("group" as const),
+      ...(bounded ? { allowance: allowanceOf(database, bounded, this.#parts) } : {}),
     };
     return await unlessAborted(desk.distil(asked, signal), signal);
   }
@@ -217,6 +223,11 @@ export class Memory {
     const code = error instanceof GatewayError ? error.code : error.name;
     const fields = { chat: work.chat, agent: work.owner.agent, code, attempt: work.attempt };
     if (this.#closed) return await putOff(database, work, { until: clock.now(), counted: false });
+    // Soon there is no more room than now; the next turn marks its thread anew.
+    if (hasCode(error, "budget.spent")) {
+      log.info(fields, "a conversation is not gone through for memory: a budget is used up");
+      return await giveUp(database, work);
+    }
     if (work.attempt >= TRIES) {
       log.warn(fields, "a conversation could not be gone through for memory; tried again with the next turn");
       return await giveUp(database, work);
@@ -230,7 +241,7 @@ export class Memory {
 /** In whose own words; what they forward or quote is others'. */
 function signalsOf({ messages }: ClaimedTurn, owner: FactOwner): readonly MemorySignal[] {
   const found = messages.flatMap(({ event }) => {
-    if (event.type === "reaction" || event.forward) return [];
+    if (event.type === "reaction" || event.type === "scheduled" || event.forward) return [];
     if (owner.scope === "person" && event.from.id !== owner.subject) return [];
     return event.content.flatMap((part) => (part.type === "text" ? signalsIn(part.text) : []));
   });

@@ -1,6 +1,6 @@
 import type { Fact, FactDraft } from "../core/memory.ts";
 import { oneLine } from "../core/words.ts";
-import type { FactChanges } from "../store/memory.ts";
+import type { FactChanges } from "../store/memory-facts.ts";
 
 /** What is longer is no fact, but a text about many. */
 const CONTENT_CHARACTERS = 500;

@@ -3,7 +3,7 @@ import type { ChannelFace, PieceBody } from "../core/channel.ts";
 import type { ChatId } from "../core/identity.ts";
 import { type Planned, withChoices } from "./choices.ts";
 import { type Draft, draftOf } from "./draft.ts";
-import { type PlanFor, planReply, planWords } from "./plan.ts";
+import { type CallWords, planCall, type PlanFor, planReply, planWords } from "./plan.ts";
 
 export type AnsweringParts = Omit<PlanFor, "channel" | "roots" | "net"> & {
   /** Absolute path of the folder that a chat's agent puts files into that it wants to send. */
@@ -19,6 +19,8 @@ export type Answering = {
     answer: Pick<AgentAnswer, "markdown" | "choices">,
   ): Promise<Planned>;
   words(channel: ChannelFace, text: string): readonly PieceBody[];
+  /** Words of ours around what a tool is called with, which is shown as code. */
+  call(channel: ChannelFace, words: CallWords): readonly PieceBody[];
   /** What is shown of an answer that is still being written. */
   draft(markdown: string): Draft;
 };
@@ -30,6 +32,7 @@ export function answering({ outputs, ...parts }: AnsweringParts): Answering {
       return withChoices(await planReply(markdown, { ...parts, channel, roots }), choices, channel);
     },
     words: (channel, text) => planWords(text, channel),
+    call: (channel, words) => planCall(words, channel),
     draft: draftOf,
   };
 }

@@ -1,21 +1,16 @@
 import type { Channel, MediaForm, PieceBody, PlatformId } from "../core/channel.ts";
 import { type Clock, pause } from "../core/clock.ts";
-import { asError, GatewayError } from "../core/errors.ts";
+import { asError, GatewayError, hasCode } from "../core/errors.ts";
 import { formsOf } from "../core/forms.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
 import { say } from "../core/sentences.ts";
 import type { Database } from "../store/database.ts";
+import { type DeliveryHold, holdDelivery, leaveDelivery, renewDelivery } from "../store/delivery-holds.ts";
 import { insist } from "../store/insist.ts";
-import {
-  endPiece,
-  markSending,
-  type NewPiece,
-  nextPiece,
-  type OpenPiece,
-  parkChat,
-  replanPiece,
-} from "../store/pieces.ts";
+import { HOLD_MS, keepRenewed } from "../store/renew.ts";
+import { type NewPiece, nextPiece, type OpenPiece } from "../store/pieces.ts";
+import { endPiece, markSending, parkChat, replanPiece } from "../store/sending.ts";
 import { asSent, attemptOf } from "./as-sent.ts";
 import { backOffMs, GIVE_UP_MS } from "./attempts.ts";
 import { answered } from "./cut-off.ts";
@@ -27,6 +22,12 @@ import { reconcile } from "./reconcile.ts";
  * what people have said since then, behind which it can be found.
  */
 const SETTLING_MS = 3_000;
+
+/** Another process sends there: what it has not seen when it looked last is looked for so soon. */
+const HELD_AGAIN_MS = 500;
+
+/** Well within the time that a right to send holds after its last renewal. */
+const MOST_STALL_MS = 12_000;
 
 /** Between two of the last pieces of a chat before the process ends. */
 const LAST_WAIT_MS = 5_000;
@@ -48,6 +49,8 @@ export function deliver(by: {
   readonly channel: (id: ChannelId) => Channel | undefined;
   readonly clock: Clock;
   readonly log: Log;
+  /** Names this process where others may send as well; one that is alone needs no right to. */
+  readonly owner?: string;
   /** Aborts when the gateway must end: what is being sent is cut off, and nothing more is begun. */
   readonly cutOff: AbortSignal;
 }): Deliver {
@@ -57,15 +60,38 @@ export function deliver(by: {
   const unknowns = reconcile(by);
   const startedAt = clock.now();
 
+  /** As long as it sends in a chat no other process does. */
   async function run(chat: ChatId): Promise<number | undefined> {
+    const { owner } = by;
+    if (owner === undefined) return await sendAll(chat, undefined);
+    const now = clock.now();
+    const hold = await holdDelivery(database, chat, { owner, now, until: now + HOLD_MS });
+    if (!hold) return now + HELD_AGAIN_MS;
+    const renewal = keepRenewed(
+      by,
+      (until) => renewDelivery(database, hold, until),
+      () => log.warn({ chat }, "another process sends in a chat by now"),
+    );
+    try {
+      return await sendAll(chat, hold);
+    } catch (error) {
+      if (!hasCode(error, "store.hold_lost")) throw error;
+      return clock.now() + HELD_AGAIN_MS; // what was cut off is theirs to find out
+    } finally {
+      renewal.cancel();
+      await leaveDelivery(database, hold);
+    }
+  }
+
+  async function sendAll(chat: ChatId, hold: DeliveryHold | undefined): Promise<number | undefined> {
     for (let inDoubt = true; ;) {
       if (by.cutOff.aborted) return undefined;
       if (inDoubt) {
-        const { at, left } = await unknowns.doubts(chat);
+        const { at, left } = await unknowns.doubts(chat, hold);
         if (at !== undefined) return at;
         inDoubt = left;
       }
-      const piece = await nextPiece(database, chat);
+      const piece = await nextPiece(database, chat, hold);
       if (!piece) return undefined;
       const channel = by.channel(piece.to.channel);
       if (!channel) return undefined; // its connection is off; opening it wakes the chat
@@ -100,7 +126,11 @@ export function deliver(by: {
   /** Gives the time to come again when the chat has to wait. A send whose outcome is not known is left as `sending`. */
   async function send(open: OpenPiece, channel: Channel): Promise<number | undefined> {
     const now = clock.now();
-    await markSending(database, open.id, { now, settledAt: channel.find ? now + SETTLING_MS : 0 });
+    const settledAt = channel.find ? now + SETTLING_MS : 0;
+    await markSending(database, open.id, { now, settledAt }, open.hold);
+    // It has stalled right here, and others may have found the piece by now: they cannot know that nothing was sent.
+    if (open.hold && clock.now() - now > MOST_STALL_MS)
+      throw new GatewayError("store.hold_lost", `the process stalled before a piece in chat ${open.chat}`);
     let ids: readonly PlatformId[];
     try {
       ids = await answered(by, (signal) => channel.send(asSent(open), attemptOf(open), signal));
@@ -122,6 +152,7 @@ export function deliver(by: {
       database,
       open.id,
       inDoubt ? { state: "unknown", ids, error: "sent again", now, inDoubt } : { state: "sent", ids, now },
+      open.hold,
     );
   }
 
@@ -138,7 +169,7 @@ export function deliver(by: {
           { chat: open.chat, piece: open.id, code, waitMs },
           "the platform asks to wait or is not reached",
         );
-        await replanPiece(database, open.id, { notBefore: now + waitMs, error: code });
+        await replanPiece(database, open.id, { notBefore: now + waitMs, error: code }, open.hold);
         return now + waitMs;
       }
       case "send.chat_closed":
@@ -146,22 +177,27 @@ export function deliver(by: {
           { chat: open.chat, piece: open.id },
           "the chat is closed to us; what is to be sent waits for a message",
         );
-        await parkChat(database, open.chat, code);
+        await parkChat(database, open.chat, code, open.hold);
         return undefined;
       case "send.unanswered":
         log.warn({ chat: open.chat, piece: open.id, err: error }, "it is not known whether a piece was sent");
-        await endPiece(database, open.id, { state: "unknown", error: code, now });
+        await endPiece(database, open.id, { state: "unknown", error: code, now }, open.hold);
         forms.ended(open.id);
         return undefined;
       case "send.refused":
         if (stepDown === undefined || !forms.isNew(open, stepDown)) break;
-        await replanPiece(database, open.id, {
-          notBefore: 0,
-          error: code,
-          form: stepDown,
-          // It gives up the place of an earlier message: `Piece.replaces`.
-          anew: formsOf({ form: stepDown }).has("new"),
-        });
+        await replanPiece(
+          database,
+          open.id,
+          {
+            notBefore: 0,
+            error: code,
+            form: stepDown,
+            // It gives up the place of an earlier message: `Piece.replaces`.
+            anew: formsOf({ form: stepDown }).has("new"),
+          },
+          open.hold,
+        );
         return undefined;
       default:
         log.warn({ chat: open.chat, piece: open.id, err: error }, "the outcome of a send is unknown");
@@ -169,12 +205,17 @@ export function deliver(by: {
     }
     log.error({ chat: open.chat, piece: open.id, err: error }, "a piece could not be sent");
     const notice = noticeFor(open, channel);
-    await endPiece(database, open.id, {
-      state: "failed",
-      error: code,
-      now,
-      ...(notice ? { further: notice } : {}),
-    });
+    await endPiece(
+      database,
+      open.id,
+      {
+        state: "failed",
+        error: code,
+        now,
+        ...(notice ? { further: notice } : {}),
+      },
+      open.hold,
+    );
     forms.ended(open.id);
     return undefined;
   }

@@ -84,6 +84,14 @@ export function planWords(words: string, channel: PlanChannel): readonly PieceBo
   return asText(plainTree(words), channel);
 }
 
+export type CallWords = { readonly before: string; readonly code: string; readonly after: string };
+
+/** What people are asked about a call, as a tree from the start: nothing in it is read as Markdown. */
+export function planCall({ before, code, after }: CallWords, channel: PlanChannel): readonly PieceBody[] {
+  const [first, last] = [plainTree(before), plainTree(after)];
+  return asText({ blocks: [...first.blocks, { type: "code", text: code }, ...last.blocks] }, channel);
+}
+
 /**
  * Pieces in the order of the answer; media that stand together become albums where the channel has them, and texts that
  * do are one.

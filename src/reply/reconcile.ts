@@ -4,7 +4,9 @@ import { asError, GatewayError } from "../core/errors.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
 import type { Database } from "../store/database.ts";
-import { endPiece, noteSearch, type OpenPiece, piecesInDoubt, replanPiece } from "../store/pieces.ts";
+import type { DeliveryHold } from "../store/delivery-holds.ts";
+import { type OpenPiece, piecesInDoubt } from "../store/pieces.ts";
+import { endPiece, noteSearch, replanPiece } from "../store/sending.ts";
 import { knownAround, otherTopicsWritten } from "../store/sent.ts";
 import { asPlanned, asSent, attemptOf } from "./as-sent.ts";
 import { backOffMs, GIVE_UP_MS, MOST_ATTEMPTS } from "./attempts.ts";
@@ -26,7 +28,10 @@ export type Reconcile = {
    * Looks for pieces that were left as unknown, where something was sent since then. Gives the time to come again where the
    * platform cannot be asked now, and whether any is left.
    */
-  doubts(chat: ChatId): Promise<{ readonly at?: number; readonly left: boolean }>;
+  doubts(
+    chat: ChatId,
+    hold: DeliveryHold | undefined,
+  ): Promise<{ readonly at?: number; readonly left: boolean }>;
 };
 
 /** What is known of a piece. Where "unknown" is final, nothing that comes later will tell more. */
@@ -67,11 +72,11 @@ export function reconcile(by: {
         await stands(open, standing.ids);
         return undefined;
       case "absent":
-        await replanPiece(database, open.id, { notBefore: 0, error: UNKNOWN, again: false });
+        await replanPiece(database, open.id, { notBefore: 0, error: UNKNOWN, again: false }, open.hold);
         return undefined;
       case "unknown":
         if (open.body.kind === "text" && !open.again)
-          await replanPiece(database, open.id, { notBefore: 0, error: UNKNOWN, again: true });
+          await replanPiece(database, open.id, { notBefore: 0, error: UNKNOWN, again: true }, open.hold);
         else await leave(open, { inDoubt: !standing.final });
         return undefined;
     }
@@ -80,12 +85,15 @@ export function reconcile(by: {
   async function sendAgain(open: OpenPiece): Promise<void> {
     if (open.attempts >= MOST_ATTEMPTS) return await leave(open, { inDoubt: false });
     const notBefore = open.attempts < 2 ? 0 : clock.now() + backOffMs(open.attempts - 2);
-    await replanPiece(database, open.id, { notBefore, error: UNKNOWN });
+    await replanPiece(database, open.id, { notBefore, error: UNKNOWN }, open.hold);
   }
 
-  async function doubts(chat: ChatId): Promise<{ readonly at?: number; readonly left: boolean }> {
+  async function doubts(
+    chat: ChatId,
+    hold: DeliveryHold | undefined,
+  ): Promise<{ readonly at?: number; readonly left: boolean }> {
     let left = false;
-    for (const open of await piecesInDoubt(database, chat)) {
+    for (const open of await piecesInDoubt(database, chat, hold)) {
       const now = clock.now();
       if (open.notBefore > now && open.endedAt <= now) return { at: open.notBefore, left: true };
       const channel = by.channel(open.to.channel);
@@ -118,7 +126,12 @@ export function reconcile(by: {
     if (known.after.length === 0 || (open.state === "unknown" && !certain)) return notKnown(false);
     // A search tries what stands there, and must not try what stands in another topic.
     if (await otherTopicsWritten(database, open)) return notKnown(certain);
-    await noteSearch(database, open.id, { attempts: open.attempts + 1, notBefore: open.notBefore });
+    await noteSearch(
+      database,
+      open.id,
+      { attempts: open.attempts + 1, notBefore: open.notBefore },
+      open.hold,
+    );
     const whereIs = (piece: Piece, around: KnownAround): Promise<Whereabouts> =>
       answered(by, async (signal) => {
         const where = await channel.find?.(piece, attemptOf(open), around, signal);
@@ -158,25 +171,30 @@ export function reconcile(by: {
     if (!reached && now - open.createdAt > GIVE_UP_MS) return otherwise;
     const attempts = open.attempts + (reached ? 1 : 0);
     const at = now + (retryAfterMs ?? (code ? backOffMs(open.attempts) : SEARCH_AGAIN_MS));
-    await noteSearch(database, open.id, { attempts, notBefore: at });
+    await noteSearch(database, open.id, { attempts, notBefore: at }, open.hold);
     return { kind: "wait", at };
   }
 
   async function stands(open: OpenPiece, ids: readonly PlatformId[]): Promise<void> {
-    await endPiece(database, open.id, { state: "sent", ids, now: clock.now() });
+    await endPiece(database, open.id, { state: "sent", ids, now: clock.now() }, open.hold);
   }
 
   async function leave(open: OpenPiece, { inDoubt }: { readonly inDoubt: boolean }): Promise<void> {
     log.warn({ chat: open.chat, piece: open.id, inDoubt }, "it is not known whether a piece was sent");
     const end = { state: "unknown", error: UNKNOWN, now: clock.now() } as const;
-    await endPiece(database, open.id, inDoubt ? { ...end, inDoubt } : end);
+    await endPiece(database, open.id, inDoubt ? { ...end, inDoubt } : end, open.hold);
   }
 
   /** It never arrived, and what was planned behind it has gone out meanwhile: now it is the last. */
   async function sendLate(open: OpenPiece): Promise<void> {
     const { id, chat, to, turn, seq, body, replyTo } = open;
     const further = { chat, to, turn, seq, body, ...(replyTo === "" ? {} : { replyTo }) };
-    await endPiece(database, id, { state: "cancelled", error: UNKNOWN, now: clock.now(), further });
+    await endPiece(
+      database,
+      id,
+      { state: "cancelled", error: UNKNOWN, now: clock.now(), further },
+      open.hold,
+    );
   }
 
   return { lost, doubts };

@@ -67,6 +67,9 @@ export interface BackgroundTaskRow {
   language: Language;
   /** Who does it. */
   subagent: string;
+  /** Who has asked for it, by the platform's id, and whether as the owner; "" for nobody. */
+  person: Generated<string>;
+  by_owner: Generated<number>;
   prompt: string;
   status: TaskStatus;
   /** Whether there is nothing to be done about it any more: its end stands in the chat's lane, or is not to be told. */
@@ -78,6 +81,9 @@ export interface BackgroundTaskRow {
   not_before: number;
   /** Raised by each change: what a run of before comes to is not taken. */
   epoch: number;
+  /** Who is at it, until when without another word; "" and 0 while nobody is. */
+  owner: Generated<string>;
+  until: Generated<number>;
   result: string;
   /** Why it came to nothing: the error's code, "crashed" or "gone"; "" otherwise. */
   error: string;
@@ -124,6 +130,8 @@ export interface MemoryWorkRow {
   correction: number;
   reinforcement: number;
   attempts: number;
+  /** Somebody is at it, and nobody else begins with it before; 0 while nobody is. */
+  held_until: Generated<number>;
   /** Raised by `/forget`: what was begun before is not taken. */
   epoch: number;
   /** Of what was said until then nothing is remembered any more. */

@@ -1,4 +1,4 @@
-import type { DeleteEvent, EditEvent, MessageEvent, ReactionEvent } from "../core/events.ts";
+import type { DeleteEvent, EditEvent, MessageEvent, ReactionEvent, ScheduledEvent } from "../core/events.ts";
 import type { ChatId, ThreadId } from "../core/identity.ts";
 import { type Known, withTrace } from "./inbox.ts";
 import { isAside } from "./open-rows.ts";
@@ -11,9 +11,11 @@ export type Aside = {
   readonly event: AsideEvent;
   /** In a group: by which number whoever said it, or took it back, is known there. */
   readonly speaker?: number;
+  /** How many messages before it were to be told as well, and were too many to be kept. */
+  readonly leftOut?: number;
 };
 
-export type AsideEvent = MessageEvent | Known<EditEvent> | Known<DeleteEvent> | Known<ReactionEvent>;
+export type AsideEvent = MessageEvent | Known<EditEvent> | Known<DeleteEvent> | Known<ReactionEvent> | ScheduledEvent;
 
 /** A message that is being answered was edited or taken back. `id` is the row of that, `about` the row of the message. */
 export type Correction = {
@@ -48,7 +50,7 @@ export async function asidesFor(
 ): Promise<readonly Aside[]> {
   const rows = await trx
     .selectFrom("inbox")
-    .select(["id", "payload", "about"])
+    .select(["id", "payload", "about", "left_out as leftOut"])
     .where("chat_id", "=", turn.chat)
     .where(isAside)
     .where("thread", "in", ["", turn.thread])
@@ -56,7 +58,11 @@ export async function asidesFor(
     .execute();
   return rows
     .filter(({ about }) => !turn.messages.includes(about))
-    .map(({ id, payload }) => ({ id, event: JSON.parse(payload) as AsideEvent })); // as intake writes what it keeps
+    .map(({ id, payload, leftOut }) => ({
+      id,
+      event: JSON.parse(payload) as AsideEvent, // as intake writes what it keeps
+      ...(leftOut === 0 ? {} : { leftOut }),
+    }));
 }
 
 /** Gives asides to a turn: they end with it, and wait again when it is given back. */
@@ -77,7 +83,10 @@ export async function claimAsides(
     .execute();
 }
 
-/** Keeps the newest `keep` asides of a sort in a chat; of the older ones nobody is told. */
+/**
+ * Keeps the newest `keep` asides of a sort in a chat; of the older ones nobody is told but, of messages that were for the
+ * agent, how many they were.
+ */
 export async function trimAsides(
   trx: Queries,
   chat: ChatId,
@@ -92,7 +101,7 @@ export async function trimAsides(
   },
 ): Promise<void> {
   const { among } = of;
-  await trx
+  const dropped = await trx
     .updateTable("inbox")
     .set({
       state: "refused",
@@ -118,6 +127,22 @@ export async function trimAsides(
         .orderBy("newest.id", "desc")
         .offset(of.keep)
         .limit(1),
+    )
+    .returning("left_out as before")
+    .execute();
+  if (among !== "kept" || dropped.length === 0) return;
+  const count = dropped.reduce((sum, { before }) => sum + before, dropped.length);
+  await trx
+    .updateTable("inbox")
+    .set((eb) => ({ left_out: eb("left_out", "+", count) }))
+    .where("id", "=", (eb) =>
+      eb
+        .selectFrom("inbox as oldest")
+        .select((inner) => inner.fn.min("oldest.id").as("id"))
+        .where("oldest.chat_id", "=", chat)
+        .where(isAside)
+        .where("oldest.type", "=", of.type)
+        .where("oldest.why", "!=", NOT_ADDRESSED),
     )
     .execute();
 }

@@ -22,10 +22,34 @@ export async function insertAttachments(
     readonly which: "own" | "quoted" | "all";
   },
 ): Promise<readonly number[]> {
-  const seqs = announcedIn(of.event)
+  return await insertAt(trx, inboxId, of, seqsOf(of));
+}
+
+/**
+ * The same of a message that was kept for a while: what became of its media before that stays, and what was not fetched then
+ * is to be fetched now.
+ */
+export async function fetchWhatLacks(
+  trx: Queries,
+  inboxId: number,
+  of: Parameters<typeof insertAttachments>[2],
+): Promise<readonly number[]> {
+  const rows = trx.deleteFrom("attachment").where("inbox_id", "=", inboxId).where("blocks", "=", "");
+  await rows.execute();
+  const kept = await trx.selectFrom("attachment").select("seq").where("inbox_id", "=", inboxId).execute();
+  const there = new Set(kept.map(({ seq }) => seq));
+  return await insertAt(
+    trx,
+    inboxId,
+    of,
+    seqsOf(of).filter((seq) => !there.has(seq)),
+  );
+}
+
+function seqsOf({ event, which }: Parameters<typeof insertAttachments>[2]): readonly number[] {
+  return announcedIn(event)
     .map(({ seq }) => seq)
-    .filter((seq) => of.which === "all" || isQuoted(seq) === (of.which === "quoted"));
-  return await insertAt(trx, inboxId, of, seqs);
+    .filter((seq) => which === "all" || isQuoted(seq) === (which === "quoted"));
 }
 
 async function insertAt(
@@ -93,7 +117,7 @@ function looksOf(part: MessageEvent["content"][number] | undefined): string {
 }
 
 /** The media of a message by the places of their rows: those of its content, and below 0 those of what it quotes. */
-function announcedIn({
+export function announcedIn({
   content,
   quote,
 }: MessageEvent | EditEvent): readonly { readonly seq: number; readonly unfetched: Unfetched }[] {
@@ -110,72 +134,6 @@ export function quotedSeq(at: number): number {
 
 export function isQuoted(seq: number): boolean {
   return seq < 0;
-}
-
-export type AttachmentTask = {
-  readonly id: number;
-  readonly chat: ChatId;
-  readonly channel: ChannelId;
-  /** How many times it was begun, this one included. A fetch that kills the process is seen here. */
-  readonly attempt: number;
-  readonly unfetched: Unfetched;
-  /** Who will answer: what is made of a medium depends on who looks at it. */
-  readonly agent: string;
-  readonly place: Place;
-  /** Its message becomes a turn only if the agent is called by name in it. */
-  readonly listening: boolean;
-};
-
-/** The chat of an attachment that is still to be fetched. */
-export async function chatOfAttachment(database: Database, id: number): Promise<ChatId | undefined> {
-  const row = await database.db
-    .selectFrom("attachment")
-    .select("chat_id")
-    .where("id", "=", id)
-    .where("state", "=", "waiting")
-    .executeTakeFirst();
-  return row?.chat_id;
-}
-
-/** Begins a fetch, counted before the first byte; undefined when it is done already. */
-export async function beginAttachment(database: Database, id: number): Promise<AttachmentTask | undefined> {
-  return await database.db.transaction().execute(async (trx) => {
-    const row = await trx
-      .updateTable("attachment")
-      .set((eb) => ({ attempts: eb("attempts", "+", 1) }))
-      .where("id", "=", id)
-      .where("state", "=", "waiting")
-      .returning(["inbox_id", "seq", "chat_id", "channel", "attempts"])
-      .executeTakeFirst();
-    if (!row) return undefined;
-    const { payload, agent, state } = await trx
-      .selectFrom("inbox")
-      .select(["payload", "agent", "state"])
-      .where("id", "=", row.inbox_id)
-      .executeTakeFirstOrThrow();
-    const event = JSON.parse(payload) as MessageEvent | EditEvent; // nothing else has media
-    const { unfetched } = announcedIn(event).find(({ seq }) => seq === row.seq)!; // insertAttachments took its place from here
-    return {
-      id,
-      chat: row.chat_id,
-      channel: row.channel,
-      attempt: row.attempts,
-      unfetched,
-      agent,
-      place: event.place,
-      listening: state === "listening",
-    };
-  });
-}
-
-/** Takes back the count of a fetch: it was interrupted by us, not by a crash, or can no longer end the process. */
-export async function giveBackAttachment(database: Database, id: number): Promise<void> {
-  await database.db
-    .updateTable("attachment")
-    .set((eb) => ({ attempts: eb("attempts", "-", 1) }))
-    .where("id", "=", id)
-    .where("state", "=", "waiting")
-    .execute();
 }
 
 /**
@@ -196,6 +154,8 @@ export async function finishAttachment(
     readonly context: number;
     readonly now: number;
   },
+  /** Counts what it took, in the same transaction. */
+  count?: (trx: Queries) => Promise<void>,
 ): Promise<readonly number[] | undefined> {
   return await database.db.transaction().execute(async (trx) => {
     const row = await trx
@@ -213,6 +173,7 @@ export async function finishAttachment(
       .executeTakeFirst();
     if (!row) return (await isForgotten(trx, id)) ? undefined : [];
     await useBlobs(trx, row.chat_id, refsIn(JSON.stringify(taken.blocks)));
+    await count?.(trx);
     if (!heard) return [];
     return await (heard.named
       ? becomeTurn(trx, row.inbox_id, { at: heard.now, step: "called by name" })

@@ -10,12 +10,17 @@ import { addressOf } from "./chats.ts";
 import type { Database } from "./database.ts";
 import { type EffectsBy, effectsOf, forgetEffects } from "./effects.ts";
 import { isOpenTask } from "./open-rows.ts";
+import { pausedUntil } from "./pauses.ts";
 import { insertPieces } from "./pieces.ts";
 import type { Queries, Tables } from "./tables.ts";
+import { heldUntil, type TaskHold } from "./task-holds.ts";
 import { countSpent, type Spent } from "./thread-facts.ts";
+import { wasSpokenTo } from "./unasked.ts";
 
 /** A task that has ended the process this many times is given up. */
 export const CRASHES_BEFORE_ERROR = 3;
+/** What a pause holds back whose end nobody knows is looked at again so often. */
+const PAUSED_AGAIN_MS = 3_600_000;
 /** A task for whoever works on it. */
 export type OpenTask = TaskOrigin & {
   readonly row: number;
@@ -38,14 +43,17 @@ export type TaskClaim =
   | { readonly kind: "idle" };
 
 /**
- * Takes what is to be done next about a task. Only one worker of this process asks at a time, so one that is "running" was
- * left behind.
+ * Takes what is to be done next about a task. Only one worker of a process asks at a time, so one that is "running" was left
+ * behind where it is its own, or its time is over: it is begun anew, and the crash counts.
  */
 export async function claimTask(
   database: Database,
   row: number,
   by: {
+    readonly owner: string;
     readonly now: number;
+    /** Until when it is theirs, unless they renew it. */
+    readonly until: number;
     readonly isOpen: (channel: ChannelId) => boolean;
     /** What the agent is told of a task that is given up. */
     readonly givenUp: string;
@@ -56,13 +64,15 @@ export async function claimTask(
     if (!found || !by.isOpen(found.channel)) return { kind: "idle" };
     if (found.status !== "pending" && found.status !== "running") return await toTell(trx, found, by.now);
     if (found.not_before > by.now) return { kind: "wait", at: found.not_before };
+    if (found.status === "running" && found.owner !== by.owner && found.until > by.now)
+      return { kind: "wait", at: found.until };
     const crashed = found.crashes >= CRASHES_BEFORE_ERROR;
     const next = crashed
       ? { status: "error" as const, error: "crashed", result: by.givenUp, ended_at: by.now }
       : { status: "running" as const, attempts: found.attempts + 1, crashes: found.crashes + 1 };
     const now = await trx
       .updateTable("background_task")
-      .set({ ...next, epoch: found.epoch + 1 })
+      .set({ ...next, epoch: found.epoch + 1, owner: by.owner, until: by.until })
       .where("id", "=", row)
       .returningAll()
       .executeTakeFirstOrThrow();
@@ -87,6 +97,13 @@ async function openRow(
 }
 
 async function toTell(trx: Queries, row: Row, now: number): Promise<TaskClaim> {
+  // Where the agent keeps still it says nothing of this either, until that is over.
+  const paused = await pausedUntil(trx, row.chat_id, now);
+  if (paused > 0)
+    return { kind: "after turn", chat: row.chat_id, at: Math.min(paused, now + PAUSED_AGAIN_MS) };
+  // It is held: nobody has asked for it at this time.
+  if (row.not_before > now && !(await wasSpokenTo(trx, row.chat_id, row.ended_at)))
+    return { kind: "wait", at: row.not_before };
   const held = await trx
     .selectFrom("chat")
     .select("until")
@@ -102,6 +119,18 @@ async function toTell(trx: Queries, row: Row, now: number): Promise<TaskClaim> {
 /** Whether a run is still the newest of its task: between the claim and the work it may have been changed, or forgotten. */
 export async function isNewest(database: Database, open: OpenTask): Promise<boolean> {
   return (await newest(database.db, open).executeTakeFirst()) !== undefined;
+}
+
+/** Whether a run is still the newest of its task; then it is theirs until the new end (epoch ms). */
+export async function renewTask({ db }: Database, { row, epoch }: OpenTask, until: number): Promise<boolean> {
+  const { numUpdatedRows } = await db
+    .updateTable("background_task")
+    .set({ until })
+    .where("id", "=", row)
+    .where("epoch", "=", epoch)
+    .where("status", "=", "running")
+    .executeTakeFirstOrThrow();
+  return numUpdatedRows > 0n;
 }
 
 /**
@@ -191,21 +220,30 @@ async function leaveRunning(
   });
 }
 
-/** Plans what is said of the end of a task, once; gives the chat that it is said in. */
+/**
+ * Plans what is said of the end of a task, once; gives the chat that it is said in, or until when (epoch ms) it is `held`
+ * there.
+ */
 export async function tellTask(
   database: Database,
   { row, epoch }: OpenTask,
   bodies: readonly PieceBody[],
-  now: number,
-): Promise<ChatId | undefined> {
+  by: { readonly hold: TaskHold | undefined; readonly now: number },
+): Promise<{ readonly chat: ChatId; readonly held?: number } | undefined> {
   return await database.db.transaction().execute(async (trx) => {
     const found = await openRow(trx, database, row);
     if (found?.epoch !== epoch) return undefined;
-    await trx.updateTable("background_task").set({ told: 1 }).where("id", "=", row).execute();
     const { chat, to } = toOpen(found);
+    if ((await pausedUntil(trx, chat, by.now)) > 0) return { chat, held: by.now };
+    const held = by.hold && (await heldUntil(trx, found, by.hold));
+    if (held !== undefined) {
+      await trx.updateTable("background_task").set({ not_before: held }).where("id", "=", row).execute();
+      return { chat, held };
+    }
+    await trx.updateTable("background_task").set({ told: 1 }).where("id", "=", row).execute();
     const pieces = bodies.map((body, seq) => ({ chat, to, turn: 0, seq, body }));
-    await insertPieces(trx, pieces, now);
-    return chat;
+    await insertPieces(trx, pieces, by.now);
+    return { chat };
   });
 }
 
@@ -215,18 +253,21 @@ export async function openTasks({
 }: Database): Promise<readonly { readonly row: number; readonly at: number }[]> {
   const rows = await db
     .selectFrom("background_task")
-    .select(["id", "not_before"])
+    .select(["id", "not_before", "status", "until"])
     .where(isOpenTask)
-    .where("status", "!=", "running")
     .execute();
-  return rows.map((row) => ({ row: row.id, at: row.not_before }));
+  return rows.map(({ id, status, not_before, until }) => ({
+    row: id,
+    // One that runs is looked at again when it should have been renewed.
+    at: status === "running" ? until : not_before,
+  }));
 }
 
 /** What a process that died was at is begun again; how often that was is counted. */
 export async function recoverTasks(trx: Queries): Promise<void> {
   await trx
     .updateTable("background_task")
-    .set({ status: "pending" })
+    .set({ status: "pending", owner: "", until: 0 })
     .where(isOpenTask)
     .where("status", "=", "running")
     .execute();
@@ -243,6 +284,8 @@ function toOpen(row: Row): OpenTask {
     agent: row.agent,
     thread: row.thread,
     language: row.language,
+    person: row.person,
+    byOwner: row.by_owner === 1,
     task: toTask(row),
     failures: row.attempts - row.crashes,
     error: row.error,

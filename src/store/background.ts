@@ -19,12 +19,16 @@ export type TaskOrigin = {
   readonly agent: string;
   readonly thread: ThreadId;
   readonly language: Language;
+  /** For whose budget it counts; "" where nobody's is known. */
+  readonly person: string;
+  /** Whether they spoke as the owner. */
+  readonly byOwner: boolean;
 };
 
 /** Undefined where the chat has too many open ones. */
 export async function insertTask(
   database: Database,
-  { chat, to, agent, thread, language }: TaskOrigin,
+  { chat, to, agent, thread, language, person, byOwner }: TaskOrigin,
   { agent: subagent, prompt }: Pick<BackgroundTask, "agent" | "prompt">,
   now: number,
 ): Promise<{ readonly row: number; readonly task: BackgroundTask } | undefined> {
@@ -54,6 +58,8 @@ export async function insertTask(
         thread,
         language,
         subagent,
+        person,
+        by_owner: byOwner ? 1 : 0,
         prompt,
         status: "pending",
         told: 0,

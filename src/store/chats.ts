@@ -105,3 +105,19 @@ export async function languageOfChat(db: Queries, chat: ChatId): Promise<Languag
   const row = await db.selectFrom("chat").select("language").where("id", "=", chat).executeTakeFirst();
   return row?.language || "en";
 }
+
+/** One of the ids that the platform has or had for a chat; undefined where nobody has written there. */
+export async function anAddressOf(
+  trx: Queries,
+  channel: ChannelId,
+  chat: ChatId,
+): Promise<string | undefined> {
+  const row = await trx
+    .selectFrom("address")
+    .select("chat")
+    .where("channel", "=", channel)
+    .where("chat_id", "=", chat)
+    .limit(1)
+    .executeTakeFirst();
+  return row?.chat;
+}

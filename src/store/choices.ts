@@ -1,8 +1,10 @@
-import type { Choice } from "../core/channel.ts";
-import type { ChannelId, ChatId } from "../core/identity.ts";
+import type { Answerer } from "../core/approvals.ts";
+import type { Choice, PlatformId } from "../core/channel.ts";
+import type { ChannelId, ChatId, ThreadId } from "../core/identity.ts";
 import type { Rendered } from "../core/tree.ts";
 import { isCode, randomCode } from "./codes.ts";
 import type { ChoiceRow } from "./fact-tables.ts";
+import { isOpenQuestion } from "./open-rows.ts";
 import type { Queries } from "./tables.ts";
 
 /** How long a question of the agent's can be answered by its buttons. */
@@ -22,9 +24,17 @@ export type NewQuestion = {
   readonly subject?: string;
   /** What stands above the buttons; it is shown again, with what was chosen. */
   readonly rendered: Rendered;
+  /** None where the channel has no buttons, or nothing was offered: then it is answered in words. */
   readonly choices: readonly NewChoice[];
   readonly expiresAt: number;
+  readonly waits?: Waits;
 };
+
+/** What goes on in a thread with the answer: a call that waits for it, or what a graph has stopped at. */
+export type Waits = { readonly thread: ThreadId } & (
+  | { readonly approval: string }
+  | { readonly interrupt: string }
+);
 
 /** Its key is one of `choiceKey`. Without another meaning, the press says what stands on the button. */
 export type NewChoice = Choice & { readonly means?: ChoiceRow["means"] };
@@ -34,9 +44,11 @@ export function choiceKey(): string {
   return randomCode();
 }
 
-export async function insertQuestion(trx: Queries, question: NewQuestion): Promise<void> {
-  const { chat, person, subject = "", rendered, choices, expiresAt } = question;
+/** Gives its id. */
+export async function insertQuestion(trx: Queries, question: NewQuestion): Promise<string> {
+  const { chat, person, subject = "", rendered, choices, expiresAt, waits } = question;
   const id = randomCode();
+  const approval = waits && "approval" in waits ? waits.approval : "";
   await trx
     .insertInto("question")
     .values({
@@ -47,26 +59,56 @@ export async function insertQuestion(trx: Queries, question: NewQuestion): Promi
       rendered: JSON.stringify(rendered),
       expires_at: expiresAt,
       used_at: 0,
+      approval,
+      interrupt: waits && "interrupt" in waits ? waits.interrupt : "",
+      thread: waits?.thread ?? "",
     })
     .execute();
-  await trx
-    .insertInto("choice")
-    .values(choices.map(({ key, label, means = "say" }) => ({ key, question: id, label, means })))
-    .execute();
+  if (choices.length > 0)
+    await trx
+      .insertInto("choice")
+      .values(choices.map(({ key, label, means = "say" }) => ({ key, question: id, label, means })))
+      .execute();
+  if (approval !== "")
+    await trx
+      .updateTable("approval")
+      .set({ state: "open", expires_at: expiresAt })
+      .where("id", "=", approval)
+      .where("state", "=", "noted")
+      .execute();
+  return id;
 }
 
-/** The button of a key, with its question, which may have been answered. Times are epoch ms. */
-export type AskedChoice = {
+/** A question that may have been answered. Times are epoch ms. */
+export type Asked = {
   readonly question: string;
   readonly chat: ChatId;
   /** "" for everybody who may talk there. */
   readonly person: string;
   readonly subject: string;
   readonly rendered: string;
-  readonly label: string;
-  readonly means: ChoiceRow["means"];
   readonly expiresAt: number;
+  /** As of `QuestionRow`. */
+  readonly approval: string;
+  readonly interrupt: string;
+  /** Of an approval: who may answer. */
+  readonly who: Answerer | null;
 };
+
+/** The button of a key, with its question. */
+export type AskedChoice = Asked & { readonly label: string; readonly means: ChoiceRow["means"] };
+
+const ASKED = [
+  "question.id as question",
+  "question.chat_id as chat",
+  "question.person",
+  "question.subject",
+  "question.rendered",
+  "question.expires_at as expiresAt",
+  "question.approval",
+  "question.interrupt",
+  "approval.who",
+] as const;
 
 /** `key` is what a press brought, whoever made it up. */
 export async function choiceOf(trx: Queries, key: string): Promise<AskedChoice | undefined> {
@@ -74,18 +116,46 @@ export async function choiceOf(trx: Queries, key: string): Promise<AskedChoice |
   return await trx
     .selectFrom("choice")
     .innerJoin("question", "question.id", "choice.question")
-    .select([
-      "question.id as question",
-      "question.chat_id as chat",
-      "question.person",
-      "question.subject",
-      "question.rendered",
-      "choice.label",
-      "choice.means",
-      "question.expires_at as expiresAt",
-    ])
+    .leftJoin("approval", "approval.id", "question.approval")
+    .select([...ASKED, "choice.label", "choice.means"])
     .where("choice.key", "=", key)
     .executeTakeFirst();
+}
+
+/** The wish for an approval that a message of ours asks for, whether it was answered or not. */
+export async function approvalAt(
+  trx: Queries,
+  at: { readonly channel: ChannelId; readonly chat: string; readonly ref: string },
+): Promise<Asked | undefined> {
+  return await trx
+    .selectFrom("sent")
+    .innerJoin("piece", "piece.id", "sent.piece_id")
+    .innerJoin("question", "question.id", "piece.question")
+    .innerJoin("approval", "approval.id", "question.approval")
+    .select(ASKED)
+    .where("sent.channel", "=", at.channel)
+    .where("sent.chat", "=", at.chat)
+    .where("sent.ref", "=", at.ref)
+    .executeTakeFirst();
+}
+
+/** The wishes for approvals that stand open in a chat, the newest first, with where each stands. */
+export async function openApprovalsIn(
+  trx: Queries,
+  chat: ChatId,
+  now: number,
+): Promise<readonly (Asked & { readonly piece: number; readonly refs: readonly PlatformId[] })[]> {
+  const rows = await trx
+    .selectFrom("question")
+    .innerJoin("approval", "approval.id", "question.approval")
+    .innerJoin("piece", "piece.question", "question.id")
+    .select([...ASKED, "piece.id as piece", "piece.platform_ids as refs"])
+    .where(isOpenQuestion)
+    .where("question.expires_at", ">", now)
+    .where("question.chat_id", "=", chat)
+    .orderBy("piece.id", "desc")
+    .execute();
+  return rows.map(({ refs, ...row }) => ({ ...row, refs: JSON.parse(refs) as readonly PlatformId[] })); // as endPiece writes them
 }
 
 /** Whether the press of a button was taken in before: `press` is its event's id. */
@@ -105,10 +175,16 @@ export async function wasPressed(
 }
 
 /** Whether it was the first press: the check and the mark are one statement, so that two at once are one answer. */
-export async function answerQuestion(trx: Queries, question: string, now: number): Promise<boolean> {
+export async function answerQuestion(
+  trx: Queries,
+  question: string,
+  now: number,
+  /** The event that has pressed a button. */
+  by = "",
+): Promise<boolean> {
   const { numUpdatedRows } = await trx
     .updateTable("question")
-    .set({ used_at: now, rendered: "" })
+    .set({ used_at: now, rendered: "", answer: by })
     .where("id", "=", question)
     .where("used_at", "=", 0)
     .executeTakeFirstOrThrow();

@@ -1,8 +1,7 @@
 import type { PlatformId } from "../core/channel.ts";
-import type { InboundEvent } from "../core/events.ts";
 import type { ChatId, ThreadId } from "../core/identity.ts";
 import type { Database } from "./database.ts";
-import type { InboxState, TurnState } from "./fact-tables.ts";
+import type { InboxRow, InboxState, TurnState } from "./fact-tables.ts";
 import { keepStill } from "./holds.ts";
 import { type OpenIntent, type TraceStep, withTrace } from "./inbox.ts";
 import { isAside, isOpenMessage } from "./open-rows.ts";
@@ -11,7 +10,7 @@ import type { Queries } from "./tables.ts";
 /** What is known of a message, or of an edit of it that was not done at once. */
 export type KeptRow = {
   readonly id: number;
-  readonly type: InboundEvent["type"];
+  readonly type: InboxRow["type"];
   readonly state: InboxState;
   readonly why: string;
   readonly sender: string;
@@ -95,6 +94,7 @@ export async function rewrite(
   as: {
     readonly payload: string;
     readonly contentHash: string;
+    readonly characters: number;
     readonly dueAt: number;
     readonly now: number;
   },
@@ -104,6 +104,7 @@ export async function rewrite(
     .set({
       payload: as.payload,
       content_hash: as.contentHash,
+      characters: as.characters,
       due_at: as.dueAt,
       trace: withTrace({ at: as.now, step: "edited" }),
     })

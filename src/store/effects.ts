@@ -19,7 +19,14 @@ export type EffectsOf = {
 };
 
 /** The effects of a turn, and whether there are any that the end of the turn must forget. */
-export type TurnEffects = EffectLog & { readonly any: boolean };
+export type TurnEffects = EffectLog & {
+  readonly any: boolean;
+  /**
+   * Writes down a call that is not made, with the result that it has for now, and what `also` writes, as one; nothing
+   * where `also` gives false. Whether it did.
+   */
+  putOff(call: string, step: string, result: string, also: (trx: Queries) => Promise<boolean>): Promise<boolean>;
+};
 
 /** What effects are written down with. */
 export type EffectsBy = { readonly clock: Clock; readonly log: Log; readonly closing: AbortSignal };
@@ -79,6 +86,21 @@ export function effectsOf(
           .execute();
       });
       set([...(await all()).filter((each) => each.call !== call), { call, step }]);
+    },
+    async putOff(call, step, result, also) {
+      await all();
+      const isOurs = await database.db.transaction().execute(async (trx) => {
+        await assertOurs(trx);
+        if (!(await also(trx))) return false;
+        await trx
+          .insertInto("effect")
+          .values({ chat_id: chat, thread, message, call, step, done: 1, result, at: by.clock.now() })
+          .onConflict((conflict) => conflict.columns(["thread", "message", "call"]).doNothing())
+          .execute();
+        return true;
+      });
+      if (isOurs) set([...(await all()).filter((each) => each.call !== call), { call, step, result }]);
+      return isOurs;
     },
     async done(call, result) {
       // It has happened: a disk that is full is only a wait.

@@ -1,6 +1,7 @@
 import type { Generated } from "kysely";
-import type { InboundEvent } from "../core/events.ts";
+import type { InboundEvent, ScheduledEvent } from "../core/events.ts";
 import type { ChatId } from "../core/identity.ts";
+import type { During } from "../core/rules.ts";
 import type { Language } from "../core/sentences.ts";
 
 /** What is true of chats, messages, turns and pieces. Times are epoch ms; JSON and lists are text; booleans are 0 or 1. */
@@ -35,8 +36,24 @@ export interface ChatRow {
   until: number;
   /** The agent keeps still there for what was said before; 0 where it never had to. */
   paused_until: Generated<number>;
+  /** Who has it keep still: whoever wrote by hand, or a command; "" where it never had to. */
+  paused_by: Generated<"" | "hand" | "command">;
+  /** When it was told so, by our clock; later than now where that was set back. */
+  paused_at: Generated<number>;
+  /** The hold of the turn that a command has cut off, and that may not end as usual any more; 0 for none. */
+  paused_epoch: Generated<number>;
   /** What its people wrote in when it last could be told; "" before. */
   language: Generated<Language | "">;
+  /** What becomes of messages that come while a turn runs, as it was wished for there; "" where the rules say. */
+  during: Generated<During | "">;
+  /** Its people were told that too much waits there, and nothing of that is done yet. */
+  full_told: Generated<number>;
+  /** The hold of the turn that its people have stopped; 0 for none. */
+  stop_epoch: Generated<number>;
+  /** Who sends there now, where several processes could; "" and 0 while nobody does. */
+  deliver_owner: Generated<string>;
+  deliver_epoch: Generated<number>;
+  deliver_until: Generated<number>;
 }
 
 /** Where a platform finds a chat; `topic` is "" without one. */
@@ -68,13 +85,16 @@ export type InboxState =
   | "withdrawn"
   | "dead";
 
+/** "approved": a call that somebody has said yes to is made, and the agent told what came of it. */
+export type InboxTask = "compact" | "export" | "approved";
+
 export interface InboxRow {
   id: Generated<number>;
   channel: string;
   chat_id: ChatId;
   event_key: string;
   payload_hash: string;
-  type: InboundEvent["type"];
+  type: InboundEvent["type"] | ScheduledEvent["type"];
   /** The event as JSON; "" once it is consumed, so that a message is kept in its thread alone. */
   payload: string;
   /** Of what can be seen of the message, so that an edit which changes nothing of it is known as such. */
@@ -91,13 +111,25 @@ export interface InboxRow {
   thread: string;
   /** The id of the first message of the intent that this one belongs to; 0 for what starts no turn. */
   intent: number;
-  /** Its intent is of messages that came late. */
+  /** Its intent is of messages that came late (1), or while the agent kept still (2). */
   digest: Generated<number>;
-  /** What is to be done instead of a turn: sum the thread up, or hand out all that is kept; "" for a turn. */
-  task: Generated<"" | "compact" | "export">;
+  /** What is to be done instead of a turn: sum the thread up, hand out all that is kept, make a call; "" for a turn. */
+  task: Generated<"" | InboxTask>;
   /** Of the first message of an intent: one of it was edited (1) or taken back (2) after its turn had begun. */
   unsaid: Generated<number>;
+  /** What becomes of it because a turn ran when it came; "" where none did. */
+  during: Generated<During | "">;
+  /** Whoever waits was shown that it waits. */
+  sign: Generated<number>;
+  /** UTF-16 units of its own text, which bound what one intent holds. */
+  characters: Generated<number>;
+  /** Of a kept message: how many before it were too many to be kept. */
+  left_out: Generated<number>;
+  /** Which window it holds open: "text", "media" and the like, as `perch why` calls it; "" where that is none. */
+  window: Generated<string>;
   album: string;
+  /** Its turn counts among those of a budget: however often it is begun, it does so once. */
+  counted: Generated<number>;
   received_at: number;
   /** When the window of its intent closes. */
   due_at: number;
@@ -118,6 +150,9 @@ export interface AttachmentRow {
   channel: string;
   state: "waiting" | "done";
   attempts: number;
+  /** Who fetches it, until when without another word; "" and 0 while nobody does. */
+  owner: Generated<string>;
+  until: Generated<number>;
   /** The blocks it became, as JSON; "" while it waits and after its message is consumed. */
   blocks: string;
   outcome: string;
@@ -177,6 +212,8 @@ export interface PieceRow {
   /** When the sending was begun that it is looked for by: the first, where it goes once more; 0 before. */
   begun_at: number;
   ended_at: number;
+  /** The question that it asks; "" for what asks nothing that is kept. */
+  question: Generated<string>;
 }
 
 export type Role = "owner" | "allowed" | "refused" | "stranger";
@@ -268,6 +305,14 @@ export interface QuestionRow {
   expires_at: number;
   /** 0 until it was answered. */
   used_at: number;
+  /** The call that waits for the answer; "" for another question. */
+  approval: Generated<string>;
+  /** What a graph has stopped at, by LangGraph's id; "" for another question. */
+  interrupt: Generated<string>;
+  /** The thread that goes on with the answer, of a call or a graph; "" for another question. */
+  thread: Generated<string>;
+  /** The event that has pressed a button of it; "" before, and where words have answered it. */
+  answer: Generated<string>;
 }
 
 export interface ChoiceRow {
@@ -275,5 +320,5 @@ export interface ChoiceRow {
   question: string;
   label: string;
   /** To say what stands on it, or to let the subject of the question in, or not. */
-  means: "say" | "allow" | "refuse";
+  means: "say" | "cancel" | "allow" | "refuse";
 }

@@ -1,5 +1,6 @@
 import type { BlobRef } from "../core/blocks.ts";
 import type { ChannelId, ChatAddress, ChatId } from "../core/identity.ts";
+import { forgetApprovals } from "./approval-upkeep.ts";
 import { FORGOTTEN } from "./attachments.ts";
 import { refsIn } from "./blob-use.ts";
 import { addressOf, freshThread } from "./chats.ts";
@@ -97,6 +98,7 @@ async function dropThreads(
   }
   for (const table of ["thread_fact", "effect", "background_task", "speaker"] as const)
     await trx.deleteFrom(table).where("chat_id", "=", chat).execute();
+  await trx.deleteFrom("schedule").where("chat_id", "=", chat).where("origin", "=", "agent").execute();
   return gone;
 }
 
@@ -163,7 +165,7 @@ async function dropFacts(
   if (person !== undefined)
     await trx
       .updateTable("memory_work")
-      .set((eb) => ({ epoch: eb("epoch", "+", 1) }))
+      .set((eb) => ({ epoch: eb("epoch", "+", 1), held_until: 0 }))
       .where("channel", "=", to.channel)
       .where("scope", "=", "person")
       .where("subject", "=", person)
@@ -173,6 +175,7 @@ async function dropFacts(
 
 /** What was to be sent is not; of what was, not a word is kept, nor where it stands. */
 async function dropSent(trx: Queries, chat: ChatId, now: number): Promise<void> {
+  await forgetApprovals(trx, chat, now);
   await trx
     .updateTable("piece")
     .set({ state: "cancelled", ended_at: now })
@@ -265,12 +268,17 @@ export async function pendingForgets(db: Queries, chat?: ChatId): Promise<readon
   }));
 }
 
-/** The files are set aside, and so many. */
+/** The files are set aside, and so many; what another process has counted before it began to remove them stays. */
 export async function noteFiles(db: Queries, chat: ChatId, files: number): Promise<void> {
-  await db.updateTable("forgotten").set({ files }).where("chat_id", "=", chat).execute();
+  await db
+    .updateTable("forgotten")
+    .set({ files })
+    .where("chat_id", "=", chat)
+    .where("files", "=", -1)
+    .execute();
 }
 
-/** What is said in the chat about it, planned with the mark that it is. */
+/** What is said in the chat about it, planned with the mark that it is: once, whoever comes first. */
 export async function noteTold(
   database: Database,
   chat: ChatId,
@@ -278,8 +286,13 @@ export async function noteTold(
   now: number,
 ): Promise<void> {
   await database.db.transaction().execute(async (trx) => {
-    await trx.updateTable("forgotten").set({ told: 1 }).where("chat_id", "=", chat).execute();
-    await insertPieces(trx, pieces, now);
+    const { numUpdatedRows } = await trx
+      .updateTable("forgotten")
+      .set({ told: 1 })
+      .where("chat_id", "=", chat)
+      .where("told", "=", 0)
+      .executeTakeFirstOrThrow();
+    if (numUpdatedRows > 0n) await insertPieces(trx, pieces, now);
   });
 }
 
@@ -287,8 +300,8 @@ export async function endForget(db: Queries, chat: ChatId): Promise<void> {
   await db.deleteFrom("forgotten").where("chat_id", "=", chat).where("told", "=", 1).execute();
 }
 
-/** Whether other chats are taking something in, or are being answered: they may be about to name a blob. */
-export async function othersAtWork(db: Queries, chat: ChatId): Promise<boolean> {
+/** Whether other chats are taking something in, or are being answered: they may be about to name a blob. `now` is epoch ms. */
+export async function othersAtWork(db: Queries, chat: ChatId, now: number): Promise<boolean> {
   const fetching = await db
     .selectFrom("attachment")
     .select("id")
@@ -301,6 +314,7 @@ export async function othersAtWork(db: Queries, chat: ChatId): Promise<boolean> 
     .selectFrom("chat")
     .select("id")
     .where("owner", "!=", "")
+    .where("until", ">", now)
     .where("id", "!=", chat)
     .limit(1)
     .executeTakeFirst();

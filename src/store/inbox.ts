@@ -1,9 +1,10 @@
 import { sql } from "kysely";
 import type { ContentBlock } from "../core/blocks.ts";
-import type { EditEvent, InboundEvent, MessageEvent, ReactionEvent } from "../core/events.ts";
+import type { EditEvent, InboundEvent, MessageEvent, ReactionEvent, ScheduledEvent } from "../core/events.ts";
 import type { ChannelId, ChatId, ThreadId } from "../core/identity.ts";
+import type { During } from "../core/rules.ts";
 import type { Notice } from "../core/sentences.ts";
-import type { InboxState } from "./fact-tables.ts";
+import type { InboxState, InboxTask } from "./fact-tables.ts";
 import { isOpenAttachment, isOpenMessage } from "./open-rows.ts";
 import type { Queries } from "./tables.ts";
 
@@ -11,7 +12,7 @@ export type NewEvent = {
   readonly channel: ChannelId;
   readonly chat: ChatId;
   readonly key: string;
-  readonly type: InboundEvent["type"];
+  readonly type: InboundEvent["type"] | ScheduledEvent["type"];
   readonly payload: string;
   readonly payloadHash: string;
   /** Of what can be seen of a message; "" for what is none. */
@@ -28,8 +29,12 @@ export type NewEvent = {
   /** It is answered with all that came late. */
   readonly digest?: true;
   /** What is to be done with the thread instead of a turn. */
-  readonly task?: "compact" | "export";
+  readonly task?: InboxTask;
   readonly album: string;
+  /** As of `InboxRow`. */
+  readonly characters?: number;
+  readonly window?: string;
+  readonly during?: During | "";
   readonly receivedAt: number;
   readonly dueAt: number;
   readonly trace: TraceStep;
@@ -65,6 +70,9 @@ export async function insertEvent(trx: Queries, event: NewEvent): Promise<number
       digest: event.digest ? 1 : 0,
       task: event.task ?? "",
       album: event.album,
+      characters: event.characters ?? 0,
+      window: event.window ?? "",
+      during: event.during ?? "",
       received_at: event.receivedAt,
       due_at: event.dueAt,
       claims: 0,
@@ -89,6 +97,12 @@ export type OpenIntent = {
   readonly firstAt: number;
   readonly dueAt: number;
   readonly album: string;
+  readonly during: During | "";
+  readonly messages: number;
+  readonly characters: number;
+  /** The same of the album's items alone. */
+  readonly albumMessages: number;
+  readonly albumCharacters: number;
 };
 
 export async function latestIntent(
@@ -111,6 +125,13 @@ export async function latestIntent(
       eb.fn.min("received_at").as("firstAt"),
       eb.fn.max("due_at").as("dueAt"),
       eb.fn.max(eb.case().when("album", "=", of.album).then(of.album).else("").end()).as("ofAlbum"),
+      eb.fn.max("during").as("during"),
+      eb.fn.countAll().as("messages"),
+      eb.fn.sum("characters").as("characters"),
+      eb.fn.sum(eb.case().when("album", "=", of.album).then(1).else(0).end()).as("albumMessages"),
+      eb.fn
+        .sum(eb.case().when("album", "=", of.album).then(eb.ref("characters")).else(0).end())
+        .as("albumCharacters"),
     ])
     .where("chat_id", "=", of.chat)
     .where(isOpenMessage)
@@ -127,7 +148,19 @@ export async function latestIntent(
     .orderBy("intent", "desc")
     .limit(1)
     .executeTakeFirst();
-  return row && { intent: row.intent, firstAt: row.firstAt, dueAt: row.dueAt, album: row.ofAlbum };
+  return (
+    row && {
+      intent: row.intent,
+      firstAt: row.firstAt,
+      dueAt: row.dueAt,
+      album: row.ofAlbum,
+      during: row.during,
+      messages: Number(row.messages),
+      characters: Number(row.characters),
+      albumMessages: Number(row.albumMessages),
+      albumCharacters: Number(row.albumCharacters),
+    }
+  );
 }
 
 /** Items of an album arrive within seconds of each other, and have been seen to take eleven. */
@@ -226,7 +259,7 @@ export type KnownMessage = {
 export type Known<Event extends InboundEvent> = Event & { readonly known: KnownMessage };
 
 /** What a turn can be of. */
-export type TurnEvent = MessageEvent | EditEvent | Known<ReactionEvent>;
+export type TurnEvent = MessageEvent | EditEvent | Known<ReactionEvent> | ScheduledEvent;
 
 /** A waiting message as a turn takes it: the event, and what became of its media by the places of their rows. */
 export type WaitingMessage = {
@@ -235,8 +268,10 @@ export type WaitingMessage = {
   readonly taken: ReadonlyMap<number, TakenAttachment>;
   /** In a group: by which number its sender is known there. */
   readonly speaker?: number;
-  /** It came late, and is answered with all of its chat that did. */
-  readonly late?: true;
+  /** It came while we were away, or while the agent kept still, and is answered with all of its chat that did. */
+  readonly late?: "away" | "paused";
+  /** A reaction of ours at it shows that it waits. */
+  readonly signed?: true;
 };
 
 export type TakenAttachment = {

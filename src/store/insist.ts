@@ -10,8 +10,8 @@ const TRIES_OF_WHAT_DOES_NOT_HEAL = 5;
 
 /**
  * Tries a commit until it goes through: what has happened outside (a message was sent, a model has answered) must be
- * written down, and a full disk is only a wait. A lost hold is final, and so are the end of the process and an error that
- * comes again and is none of the store's being away.
+ * written down, and a full disk is only a wait. A lost hold is final, and so are a turn that was stopped, the end of the
+ * process, and an error that comes again and is none of the store's being away.
  */
 export async function insist<T>(
   commit: () => Promise<T>,
@@ -24,7 +24,8 @@ export async function insist<T>(
     } catch (err) {
       tries += 1;
       const heals = hasCode(err, "store.unavailable") || tries < TRIES_OF_WHAT_DOES_NOT_HEAL;
-      if (hasCode(err, "store.hold_lost") || by.closing.aborted || !heals) throw err;
+      const final = hasCode(err, "store.hold_lost") || hasCode(err, "turn.stopped");
+      if (final || by.closing.aborted || !heals) throw err;
       by.log.error({ err, waitMs }, "a commit failed, again after a wait");
       await pause(by.clock, waitMs, by.closing);
     }

@@ -2,6 +2,7 @@ import { sql, type SqlBool } from "kysely";
 import type { ChatId, ThreadId } from "../core/identity.ts";
 import type { Fact, FactOwner, MemorySignal } from "../core/memory.ts";
 import type { Database } from "./database.ts";
+import { changeFacts, type FactChanges, isOwners } from "./memory-facts.ts";
 import type { Queries } from "./tables.ts";
 
 /** A thread in which somebody has spoken with an agent that remembers. Times are epoch ms. */
@@ -92,7 +93,15 @@ export type BegunWork = {
   readonly firstAt: number;
   readonly touches: number;
   readonly epoch: number;
+  /** Until then (epoch ms) nobody else begins with it. */
+  readonly heldUntil: number;
 };
+
+/** No model is waited for so long: whoever began before that is gone, or has stalled. */
+const HELD_MS = 4 * 60_000;
+
+/** When a thread can be gone through: not while somebody is at it. */
+const freeAt = sql<number>`case when held_until > due_at then held_until else due_at end`;
 
 /** Whose threads are to be gone through, and when; epoch ms. */
 export async function openMemory(
@@ -100,7 +109,7 @@ export async function openMemory(
 ): Promise<readonly { readonly owner: FactOwner; readonly at: number }[]> {
   const rows = await db
     .selectFrom("memory_work")
-    .select((eb) => ["scope", "channel", "subject", "agent", eb.fn.min("due_at").as("at")])
+    .select((eb) => ["scope", "channel", "subject", "agent", eb.fn.min(freeAt).as("at")])
     .where("due_at", ">", 0)
     .groupBy(["scope", "channel", "subject", "agent"])
     .execute();
@@ -111,18 +120,18 @@ export async function openMemory(
 export async function nextDue(db: Queries, owner: FactOwner): Promise<number | undefined> {
   const row = await db
     .selectFrom("memory_work")
-    .select("due_at")
+    .select(freeAt.as("at"))
     .where(isOwners(owner))
     .where("due_at", ">", 0)
-    .orderBy("due_at")
+    .orderBy("at")
     .limit(1)
     .executeTakeFirst();
-  return row?.due_at;
+  return row?.at;
 }
 
 /**
- * Begins with the thread of an owner that is due longest, the attempt counted: what ends the process in it is not begun for
- * ever. Without `due` (epoch ms) each that waits is.
+ * Begins with the thread of an owner that is due longest and that nobody is at, the attempt counted: what ends the process in
+ * it is not begun for ever. Without `due` (epoch ms) each that waits is.
  */
 export async function beginWork(
   database: Database,
@@ -136,15 +145,17 @@ export async function beginWork(
       .where(isOwners(owner))
       .where("due_at", ">", 0)
       .where("due_at", "<=", Math.min(due, Number.MAX_SAFE_INTEGER))
+      .where("held_until", "<=", now)
       .orderBy("due_at")
       .limit(1)
       .$if(database.dialect === "postgres", (query) => query.forUpdate())
       .executeTakeFirst();
     if (!row) return undefined;
+    const heldUntil = now + HELD_MS;
     await trx
       .updateTable("memory_work")
       // Turns from now on are the first of the next time.
-      .set({ attempts: row.attempts + 1, first_at: now })
+      .set({ attempts: row.attempts + 1, first_at: now, held_until: heldUntil })
       .where(isRow({ owner, thread: row.thread }))
       .execute();
     return {
@@ -160,6 +171,7 @@ export async function beginWork(
       firstAt: row.first_at,
       touches: row.touches,
       epoch: row.epoch,
+      heldUntil,
     };
   });
 }
@@ -172,9 +184,10 @@ export async function putOff(
 ): Promise<void> {
   await database.db
     .updateTable("memory_work")
-    .set({ due_at: until, attempts: counted ? work.attempt : work.attempt - 1 })
+    .set({ due_at: until, attempts: counted ? work.attempt : work.attempt - 1, held_until: 0 })
     .where(isRow(work))
     .where("epoch", "=", work.epoch)
+    .where("held_until", "=", work.heldUntil)
     .execute();
 }
 
@@ -186,25 +199,17 @@ export async function giveUp(database: Database, work: BegunWork): Promise<void>
       due_at: eb.case().when("touches", "=", work.touches).then(0).else(eb.ref("due_at")).end(),
       first_at: eb.case().when("touches", "=", work.touches).then(0).else(eb.ref("first_at")).end(),
       attempts: 0,
+      held_until: 0,
     }))
     .where(isRow(work))
     .where("epoch", "=", work.epoch)
+    .where("held_until", "=", work.heldUntil)
     .execute();
 }
 
-/** In which message of its thread something was said; absent where that is not known, or has not changed. */
-type SaidIn = { readonly saidIn?: string };
-
-/** What becomes of an owner's facts: those that are new, those that have changed, and the numbers of those that go. */
-export type FactChanges = {
-  readonly added: readonly (Omit<Fact, "id"> & SaidIn)[];
-  readonly changed: readonly (Fact & SaidIn)[];
-  readonly removed: readonly number[];
-};
-
 /**
  * Commits what was distilled and moves the watermark with it, on the facts as they stand then. Gives whether it was taken:
- * after `/forget` it is not.
+ * after `/forget` it is not, nor where somebody else has begun with it since.
  */
 export async function finishWork(
   database: Database,
@@ -224,13 +229,13 @@ export async function finishWork(
     // All of the owner's: one process at a time changes what is remembered of them.
     const rows = await trx
       .selectFrom("memory_work")
-      .select(["thread", "epoch", "touches", "since"])
+      .select(["thread", "epoch", "touches", "since", "held_until"])
       .where(isOwners(owner))
       .orderBy("thread")
       .$if(database.dialect === "postgres", (query) => query.forUpdate())
       .execute();
     const row = rows.find((each) => each.thread === thread);
-    if (row?.epoch !== work.epoch) return false;
+    if (row?.epoch !== work.epoch || row.held_until !== work.heldUntil) return false;
     await changeFacts(trx, owner, thread, now, (facts) => done.decide(facts, row.since));
     const quiet = row.touches === work.touches;
     await trx
@@ -238,6 +243,7 @@ export async function finishWork(
       .set({
         after: upTo,
         attempts: 0,
+        held_until: 0,
         ...(more
           ? { due_at: now }
           : quiet
@@ -248,95 +254,6 @@ export async function finishWork(
       .execute();
     return true;
   });
-}
-
-async function changeFacts(
-  trx: Queries,
-  owner: FactOwner,
-  thread: ThreadId,
-  now: number,
-  decide: (facts: readonly Fact[]) => FactChanges,
-): Promise<void> {
-  const facts = await factsOf(trx, owner);
-  const { added, changed, removed } = decide(facts);
-  if (removed.length > 0)
-    await trx.deleteFrom("memory_fact").where(isOwners(owner)).where("n", "in", removed).execute();
-  for (const { id, content, confidence, saidAt, saidIn } of changed)
-    await trx
-      .updateTable("memory_fact")
-      .set({
-        content,
-        confidence,
-        said_at: Date.parse(saidAt),
-        ...(saidIn === undefined ? {} : { thread, said_in: saidIn }),
-      })
-      .where(isOwners(owner))
-      .where("n", "=", id)
-      .execute();
-  if (added.length === 0) return;
-  const last = Math.max(0, ...facts.map(({ id }) => id));
-  await trx
-    .insertInto("memory_fact")
-    .values(
-      added.map(({ content, confidence, saidAt, saidIn = "" }, at) => ({
-        ...owner,
-        n: last + 1 + at,
-        content,
-        confidence,
-        said_at: Date.parse(saidAt),
-        thread,
-        said_in: saidIn,
-        created_at: now,
-      })),
-    )
-    .execute();
-}
-
-/**
- * What is remembered, in the order of its numbers, but for rows that no date can be read of: one must not hide all others.
- * `unread` is told how many, where there are any.
- */
-export async function factsOf(
-  db: Queries,
-  owner: FactOwner,
-  unread?: (count: number) => void,
-): Promise<readonly Fact[]> {
-  const rows = await db
-    .selectFrom("memory_fact")
-    .select(["n", "content", "confidence", "said_at"])
-    .where(isOwners(owner))
-    .orderBy("n")
-    .execute();
-  const facts = rows.flatMap(({ n, content, confidence, said_at }) => {
-    const saidAt = new Date(said_at);
-    if (Number.isNaN(saidAt.getTime())) return [];
-    return [{ id: n, content, confidence, saidAt: saidAt.toISOString() }];
-  });
-  if (facts.length < rows.length) unread?.(rows.length - facts.length);
-  return facts;
-}
-
-/**
- * Deletes one fact; whether there was such a one. What was said until `since` (epoch ms) and is not gone through yet could
- * bring it back, so nothing is remembered of that.
- */
-export async function forgetFact(
-  trx: Queries,
-  owner: FactOwner,
-  { number, since }: { readonly number: number; readonly since: number },
-): Promise<boolean> {
-  const { numDeletedRows } = await trx
-    .deleteFrom("memory_fact")
-    .where(isOwners(owner))
-    .where("n", "=", number)
-    .executeTakeFirstOrThrow();
-  if (numDeletedRows === 0n) return false;
-  await trx.updateTable("memory_work").set({ since }).where(isOwners(owner)).execute();
-  return true;
-}
-
-function isOwners({ scope, channel, subject, agent }: FactOwner) {
-  return sql<SqlBool>`channel = ${channel} and scope = ${scope} and subject = ${subject} and agent = ${agent}`;
 }
 
 function isRow({ owner, thread }: Pick<BegunWork, "owner" | "thread">) {

@@ -45,14 +45,20 @@ export async function migrate(database: Database, name: string): Promise<void> {
 /** Whether there was nothing left to do. */
 async function step(database: Database, name: string, columns: Columns): Promise<boolean> {
   const { db, dialect } = database;
-  await db.schema
-    .createTable("schema_version")
-    .ifNotExists()
-    .addColumn("version", "bigint", (column) => column.primaryKey())
-    .addColumn("name", "text", (column) => column.notNull())
-    .execute();
   return await db.transaction().execute(async (trx) => {
-    if (dialect === "postgres") await sql`lock table schema_version in exclusive mode`.execute(trx);
+    // Two that create a table at once fail each other, "if not exists" or not; and a step may take as long as it needs.
+    if (dialect === "postgres") {
+      await sql`set local statement_timeout = 0`.execute(trx);
+      await sql`select pg_advisory_xact_lock(hashtext('perch schema'), hashtext(current_schema()))`.execute(
+        trx,
+      );
+    }
+    await trx.schema
+      .createTable("schema_version")
+      .ifNotExists()
+      .addColumn("version", "bigint", (column) => column.primaryKey())
+      .addColumn("name", "text", (column) => column.notNull())
+      .execute();
     const versions = trx.withTables<{ schema_version: { version: number; name: string } }>();
     const applied = await versions
       .selectFrom("schema_version")

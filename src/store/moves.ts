@@ -1,11 +1,14 @@
 import { PostgresAdapter, sql } from "kysely";
 import type { InboundEvent } from "../core/events.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
+import { moveApprovals, redirectApprovals } from "./approval-upkeep.ts";
 import { moveTasks } from "./background.ts";
+import { moveUse } from "./budgets.ts";
 import { chatOf, chatsAt, currentThread } from "./chats.ts";
 import { withTrace } from "./inbox.ts";
 import { moveChatsMemory, movePersonsMemory } from "./memory-moves.ts";
 import { moveGrant } from "./people.ts";
+import { moveSchedules } from "./schedules.ts";
 import type { Queries } from "./tables.ts";
 
 type Move = { readonly channel: ChannelId; readonly from: string; readonly to: string; readonly now: number };
@@ -24,6 +27,7 @@ export async function moveChat(trx: Queries, move: Move): Promise<Moved> {
   // A private chat is called as its person is, whose number may be somebody else's from now on.
   await moveGrant(trx, move);
   await movePersonsMemory(trx, move);
+  await moveUse(trx, { ...move, scope: "person" });
   const there = new Map((await chatsAt(trx, channel, to)).map(({ topic, chat }) => [topic, chat]));
   const old = await chatsAt(trx, channel, from);
   if (old.length === 0) {
@@ -101,12 +105,14 @@ async function redirect(trx: Queries, chat: ChatId, { from, to }: Move): Promise
     .where("to_chat", "=", from)
     .where("state", "in", ["planned", "sending", "parked", "unknown"])
     .execute();
-  await trx
-    .updateTable("background_task")
-    .set({ to_chat: to })
-    .where("chat_id", "=", chat)
-    .where("to_chat", "=", from)
-    .execute();
+  for (const table of ["background_task", "schedule"] as const)
+    await trx
+      .updateTable(table)
+      .set({ to_chat: to })
+      .where("chat_id", "=", chat)
+      .where("to_chat", "=", from)
+      .execute();
+  await redirectApprovals(trx, chat, { from, to });
   const waiting = await trx
     .selectFrom("inbox")
     .select(["id", "payload"])
@@ -158,22 +164,25 @@ async function merge(
   }
   await renameRepeats(trx, { from, into });
   await moveTasks(trx, { from, into });
+  await moveSchedules(trx, { from, into });
+  await moveApprovals(trx, { from, into }, async (agent) => await currentThread(trx, into, agent));
   const { channel } = await trx
     .selectFrom("chat")
     .select("channel")
     .where("id", "=", into)
     .executeTakeFirstOrThrow();
   await moveChatsMemory(trx, { channel, from, into });
-  const { until } = await trx
+  await moveUse(trx, { scope: "chat", channel, from: String(from), to: String(into) });
+  const pause = await trx
     .selectFrom("chat")
-    .select("paused_until as until")
+    .select(["paused_until", "paused_by", "paused_at"])
     .where("id", "=", from)
     .executeTakeFirstOrThrow();
   await trx
     .updateTable("chat")
-    .set({ paused_until: until })
+    .set(pause)
     .where("id", "=", into)
-    .where("paused_until", "<", until)
+    .where("paused_until", "<", pause.paused_until)
     .execute();
   for (const table of ["address", "inbox", "attachment", "turn", "sent", "question"] as const)
     await trx.updateTable(table).set({ chat_id: into }).where("chat_id", "=", from).execute();

@@ -8,3 +8,7 @@ export const isOpenPiece = sql<boolean>`state in ('planned', 'sending', 'parked'
 export const isOpenAttachment = sql<boolean>`state = 'waiting'`;
 export const isPieceInDoubt = sql<boolean>`state = 'unknown' and body != ''`;
 export const isOpenTask = sql<boolean>`told = 0`;
+export const isOpenQuestion = sql<boolean>`used_at = 0`;
+export const goesOnInThread = sql<boolean>`question.thread != ''`;
+export const asksQuestion = sql<boolean>`piece.question != ''`;
+export const isActiveSchedule = sql<boolean>`state = 'active'`;

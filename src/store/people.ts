@@ -1,4 +1,4 @@
-import type { ChannelId } from "../core/identity.ts";
+import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Database } from "./database.ts";
 import type { Role } from "./fact-tables.ts";
 import type { Queries } from "./tables.ts";
@@ -152,4 +152,19 @@ export async function nthTurnAt(
     .limit(1)
     .executeTakeFirst();
   return row?.received_at;
+}
+
+/** Who has sent a message of a chat, by what the platform calls it; undefined where it was none of theirs, or long ago. */
+export async function senderOf(trx: Queries, chat: ChatId, ref: string): Promise<string | undefined> {
+  const row = await trx
+    .selectFrom("inbox")
+    .select("sender")
+    .where("chat_id", "=", chat)
+    .where("ref", "=", ref)
+    .where("type", "=", "message")
+    .where("sender", "!=", "")
+    .orderBy("id", "desc")
+    .limit(1)
+    .executeTakeFirst();
+  return row?.sender;
 }

@@ -22,6 +22,8 @@ export async function renameChannel(database: Database, was: ChannelId, now: Cha
       "memory_work",
       "forgotten",
       "background_task",
+      "schedule",
+      "use_count",
     ] as const) {
       await trx.updateTable(table).set({ channel: now }).where("channel", "=", was).execute();
     }

@@ -136,3 +136,17 @@ function nearest(to: number, ...lists: readonly (readonly Recorded[])[]): readon
   const inOrder = lists.flat().toSorted((one, other) => Math.abs(one.at - to) - Math.abs(other.at - to));
   return [...new Set(inOrder.map(({ ref }) => ref))].slice(0, MOST_KNOWN);
 }
+
+/** Whether nothing that was sent or is to be sent there stands below a piece of ours, but what takes an older one's place. */
+export async function isNewestOfOurs(trx: Queries, chat: ChatId, piece: number): Promise<boolean> {
+  const later = await trx
+    .selectFrom("piece")
+    .select("id")
+    .where("chat_id", "=", chat)
+    .where("id", ">", piece)
+    .where("replaces", "=", "")
+    .where("state", "!=", "cancelled")
+    .limit(1)
+    .executeTakeFirst();
+  return later === undefined;
+}

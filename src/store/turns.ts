@@ -1,21 +1,30 @@
 import type { Transaction } from "kysely";
+import { GatewayError } from "../core/errors.ts";
 import type { ChannelId, ChatAddress, ChatId, Hold, ThreadId } from "../core/identity.ts";
 import type { Language } from "../core/sentences.ts";
+import { settleQuestions, type Settled, withdrawNoted } from "./approvals.ts";
 import { type Aside, asidesFor, claimAsides, personOf } from "./asides.ts";
 import { forgetTaken } from "./attachments.ts";
 import { addressOf } from "./chats.ts";
 import type { Database } from "./database.ts";
 import { forgetEffects } from "./effects.ts";
 import { endCorrected, withdrawFollowing } from "./edits.ts";
-import type { TurnState } from "./fact-tables.ts";
-import { assertHeld } from "./holds.ts";
-import { beforeClaim, type WaitingMessage, withTrace } from "./inbox.ts";
+import type { InboxTask, TurnState } from "./fact-tables.ts";
+import { assertHeld, heldAs } from "./holds.ts";
+import { keepTurn } from "./kept.ts";
+import { pausedUntil, UNTIL_RESUMED } from "./pauses.ts";
+import { type WaitingMessage, withTrace } from "./inbox.ts";
+import { endSteered, giveBackSteered } from "./meanwhile.ts";
 import { touch, type Touch } from "./memory.ts";
 import { isOpenMessage } from "./open-rows.ts";
 import { insertPieces, type NewPiece } from "./pieces.ts";
+import { SAID_NOTHING } from "./schedule-outcomes.ts";
 import { speakerNumbers } from "./speakers.ts";
-import { NOTHING_SPENT, rememberThread, type Spent, type ThreadNews } from "./thread-facts.ts";
-import type { Tables } from "./tables.ts";
+import { rememberThread, type ThreadNews } from "./thread-facts.ts";
+import type { Queries, Tables } from "./tables.ts";
+import { endTurn } from "./turn-ends.ts";
+import { giveUnaskedBack, type UnaskedDay } from "./unasked.ts";
+import { giveBackHeld, othersAreSuspect } from "./takeover.ts";
 import { attachmentsOf, oldestIntent, saidBy, spokenBy, toWaiting } from "./waiting.ts";
 
 /** A message whose turn has ended the process this many times is set aside. */
@@ -36,7 +45,7 @@ export type ClaimedTurn = {
   /** What people of the chat wrote in before this, where that could be told. */
   readonly language?: Language;
   /** What is to be done with the thread instead of answering them. */
-  readonly task?: "compact" | "export";
+  readonly task?: InboxTask;
   /** What the agent is told beside them; it comes first. */
   readonly asides: readonly Aside[];
 };
@@ -52,7 +61,7 @@ export type Claim =
 
 /**
  * Takes the hold on a chat and claims its oldest intent, in one transaction; a claim that a power cut takes back is made
- * again. `until` ends a hold that nobody renews.
+ * again. `until` ends a hold that nobody renews: what its holder had claimed is given back first, the crash counted.
  */
 export async function claimTurn(
   database: Database,
@@ -63,21 +72,28 @@ export async function claimTurn(
     readonly until: number;
     /** Whether a connection is open: without it nobody could be answered, so nothing is claimed. */
     readonly isOpen: (channel: ChannelId) => boolean;
+    /** Counts a turn that is to be run, in this transaction. */
+    readonly count?: (trx: Queries, turn: ClaimedTurn) => Promise<void>;
   },
 ): Promise<Claim> {
   return await database.light(async (trx) => {
     const row = await trx
       .selectFrom("chat")
-      .select(["channel", "kind", "owner", "epoch", "until", "language"])
+      .select(["channel", "kind", "owner", "epoch", "until", "language", "paused_by"])
       .where("id", "=", chat)
       .$if(database.dialect === "postgres", (query) => query.forUpdate())
       .executeTakeFirstOrThrow();
     if (row.owner !== "" && row.owner !== by.owner && row.until > by.now)
       return { kind: "wait", at: row.until };
     if (!by.isOpen(row.channel)) return { kind: "idle" };
+    if (row.owner !== "") await giveBackHeld(trx, chat, by.now);
     const messages = await oldestIntent(trx, chat);
     const [first] = messages;
     if (!first) return { kind: "idle" };
+    // What a crash has left of a turn that a pause has cut off.
+    const paused =
+      row.paused_by === "command" && first.task === "" ? await pausedUntil(trx, chat, by.now) : 0;
+    if (paused > 0) return paused === UNTIL_RESUMED ? { kind: "idle" } : { kind: "wait", at: paused };
     const dueAt = Math.max(...messages.map((message) => message.due_at));
     // What came later than now says that the clock was set back, by which a window could stay open for hours.
     const setBack = messages.some((message) => message.received_at > by.now);
@@ -86,12 +102,17 @@ export async function claimTurn(
     if (attachments.some((attachment) => attachment.state === "waiting")) return { kind: "idle" };
     const crashes = Math.max(...messages.map((message) => message.claims));
     const dead = crashes >= CRASHES_BEFORE_DEAD;
+    if (!dead && (await othersAreSuspect(trx, crashes, by.now)))
+      return { kind: "wait", at: by.now + SUSPECT_AGAIN_MS };
     const ids = messages.map((message) => message.id);
     const task = first.task;
     const told =
       dead || task !== "" ? [] : await asidesFor(trx, { chat, thread: first.thread, messages: ids });
-    const people = [...messages.map(saidBy), ...told.map(({ event }) => personOf(event))];
-    const speakers = row.kind === "group" ? await speakerNumbers(trx, chat, people) : NOBODY;
+    const people = [...messages.map(saidBy), ...told.map(({ event }) => personOf(event))].filter(
+      ({ id }) => id !== "", // nobody has said what a schedule brings
+    );
+    const speakers =
+      row.kind === "group" && people.length > 0 ? await speakerNumbers(trx, chat, people) : NOBODY;
     const hold: Hold = { chat, owner: by.owner, epoch: row.epoch + 1 };
     await trx
       .updateTable("chat")
@@ -143,16 +164,33 @@ export async function claimTurn(
       again: messages.some((message) => message.turn_id !== 0),
       asides: told.map((aside) => ({ ...aside, ...spokenBy(speakers, personOf(aside.event).id) })),
     };
+    if (!dead) await by.count?.(trx, turn);
     return { kind: dead ? "dead" : "turn", turn };
   });
 }
 
 const NOBODY: ReadonlyMap<string, number> = new Map();
+/** A suspect has its turn when the one before it is done with its own. */
+const SUSPECT_AGAIN_MS = 2_000;
 
-export async function renewHold(database: Database, hold: Hold, until: number): Promise<void> {
-  await database.db.transaction().execute(async (trx) => {
+/**
+ * Whether the turn may go on: a person may have stopped it where another process took that in.
+ * @throws GatewayError "store.hold_lost".
+ */
+export async function renewHold(
+  database: Database,
+  hold: Hold,
+  until: number,
+): Promise<{ readonly stopped: boolean }> {
+  return await database.db.transaction().execute(async (trx) => {
     await assertHeld(trx, hold);
-    await trx.updateTable("chat").set({ until }).where("id", "=", hold.chat).execute();
+    const { stop_epoch } = await trx
+      .updateTable("chat")
+      .set({ until })
+      .where("id", "=", hold.chat)
+      .returning("stop_epoch")
+      .executeTakeFirstOrThrow();
+    return { stopped: stop_epoch === hold.epoch };
   });
 }
 
@@ -168,29 +206,52 @@ export async function commitTurn(
     readonly state: Exclude<TurnState, "running" | "abandoned">;
     readonly messages: "consumed" | "dead";
     readonly error: string;
+    /** It is one that nobody has asked for, and it has nothing to say. */
+    readonly silent?: UnaskedDay | undefined;
     readonly pieces: readonly NewPiece[];
     /** Rows of edits and of what was taken back that the agent was told of while it ran. */
     readonly corrected?: readonly number[];
+    /** Intents that were steered into it, and that its answer is to as well. What it was given beside them waits again. */
+    readonly steered?: readonly number[];
     /** What the turn has done outside and is in its thread now, by the message that is answered. */
     readonly effectsOf?: string;
     /** What is to be gone through for what should be remembered. */
     readonly touches?: readonly Touch[];
     /** What it has told of its thread, and what it took. */
     readonly news?: ThreadNews;
+    /** What it has heard of earlier questions. */
+    readonly settled?: Settled;
     /** What its people write in, where that can be told. */
     readonly language?: Language | undefined;
+    /** What is said behind it, as it is decided in this transaction. */
+    readonly behind?: (trx: Queries) => Promise<readonly NewPiece[]>;
     readonly now: number;
   },
 ): Promise<boolean> {
   const work = async (trx: Transaction<Tables>): Promise<boolean> => {
-    await assertHeld(trx, turn.hold);
+    const { cutOff, stopped } = await heldAs(trx, turn.hold);
+    // Its people were told so: what it has come to meanwhile is not said.
+    if (stopped && end.state === "done") throw new GatewayError("turn.stopped", "stopped by the person");
+    if (cutOff && turn.task === undefined && end.messages === "consumed") {
+      await keepTurn(trx, turn, end.now);
+      const { thread, agent, hold } = turn;
+      if (end.news) await rememberThread(trx, { thread, agent, chat: hold.chat }, end.news, end.now);
+      const { spent } = end.news ?? { spent: undefined };
+      await endTurn(trx, turn, { state: "stopped", error: "turn.stopped", spent, now: end.now });
+      return await moreWaits(trx, turn, end.now);
+    }
     await trx
       .updateTable("inbox")
       .set({
         state: end.messages,
         // A dead message can be tried again by the operator, so it keeps its words.
         ...(end.messages === "consumed" ? { payload: "" } : {}),
-        why: end.messages === "dead" ? `its turn ended the process ${CRASHES_BEFORE_DEAD} times` : "",
+        why:
+          end.messages === "dead"
+            ? `its turn ended the process ${CRASHES_BEFORE_DEAD} times`
+            : end.silent
+              ? SAID_NOTHING
+              : "",
         ended_at: end.now,
         trace: withTrace({
           at: end.now,
@@ -203,10 +264,15 @@ export async function commitTurn(
       })
       .where("turn_id", "=", turn.id)
       .where("state", "=", "claimed")
+      .where("intent", "in", [0, turn.intent])
       .execute();
-    const ids = turn.messages.map((message) => message.id);
-    if (end.messages === "consumed" && turn.messages.some((message) => message.taken.size > 0))
-      await forgetTaken(trx, ids);
+    const steered = end.state === "stopped" ? "all" : (end.steered ?? []);
+    const ids = [
+      ...turn.messages.map((message) => message.id),
+      ...(await endSteered(trx, turn, { intents: steered, error: end.error, now: end.now })),
+    ];
+    const hadMedia = steered.length > 0 || turn.messages.some((message) => message.taken.size > 0);
+    if (end.messages === "consumed" && hadMedia) await forgetTaken(trx, ids);
     if (end.corrected && end.corrected.length > 0)
       await endCorrected(trx, turn.hold.chat, { rows: end.corrected, turn: turn.id, now: end.now });
     // A dead message can be tried again, and must not do again what was done.
@@ -216,82 +282,31 @@ export async function commitTurn(
     // What was stopped, or has ended the process, is not asked for again by correcting it.
     if (end.state === "stopped" || end.messages === "dead")
       await withdrawFollowing(trx, turn.hold.chat, { messages: ids, now: end.now });
-    await insertPieces(trx, end.pieces, end.now);
+    if (end.settled) await settleQuestions(trx, turn.thread, end.settled, end.now);
+    if (end.silent) await giveUnaskedBack(trx, end.silent);
+    await insertPieces(trx, [...end.pieces, ...((await end.behind?.(trx)) ?? [])], end.now);
+    if (end.effectsOf !== undefined && end.messages === "consumed")
+      await withdrawNoted(trx, { thread: turn.thread, message: end.effectsOf });
     const { thread, agent, hold } = turn;
     if (end.news) await rememberThread(trx, { thread, agent, chat: hold.chat }, end.news, end.now);
     const { state, error, language, now } = end;
     await endTurn(trx, turn, { state, error, language, spent: end.news?.spent, now });
-    const more = await trx
-      .selectFrom("inbox")
-      .select("id")
-      .where("chat_id", "=", turn.hold.chat)
-      .where(isOpenMessage)
-      .where("state", "=", "waiting")
-      .limit(1)
-      .executeTakeFirst();
-    return more !== undefined;
+    return await moreWaits(trx, turn, now);
   };
   // Before the first byte of a piece is sent, its state is committed in full, and this with it; until then a power cut
   // takes back what nobody has seen.
   return await (end.pieces.length > 0 ? database.light(work) : database.db.transaction().execute(work));
 }
 
-/** Gives a turn back that we ended ourselves, at a shutdown: it is taken up again and no crash is counted. */
-export async function abandonTurn(
-  database: Database,
-  turn: ClaimedTurn,
-  now: number,
-  spent?: Spent,
-): Promise<void> {
-  await database.db.transaction().execute(async (trx) => {
-    await assertHeld(trx, turn.hold);
-    await trx
-      .updateTable("inbox")
-      .set((eb) => ({
-        state: beforeClaim,
-        claims: eb
-          .case()
-          .when("intent", ">", 0)
-          .then(eb("claims", "-", 1))
-          .else(0)
-          .end(),
-        trace: withTrace({ at: now, step: "given back", turn: turn.id }),
-      }))
-      .where("turn_id", "=", turn.id)
-      .where("state", "=", "claimed")
-      .execute();
-    await endTurn(trx, turn, { state: "abandoned", error: "", spent, now });
-  });
-}
-
-async function endTurn(
-  trx: Transaction<Tables>,
-  turn: ClaimedTurn,
-  end: {
-    readonly state: TurnState;
-    readonly error: string;
-    readonly spent: Spent | undefined;
-    readonly language?: Language | undefined;
-    readonly now: number;
-  },
-): Promise<void> {
-  const { inputTokens, cachedTokens, outputTokens, costMicros } = end.spent ?? NOTHING_SPENT;
-  await trx
-    .updateTable("turn")
-    .set({
-      state: end.state,
-      error: end.error,
-      ended_at: end.now,
-      input_tokens: inputTokens,
-      cached_tokens: cachedTokens,
-      output_tokens: outputTokens,
-      cost_micros: costMicros,
-    })
-    .where("id", "=", turn.id)
+/** Whether something waits behind a turn that has ended; with what was steered into it for nothing. */
+async function moreWaits(trx: Transaction<Tables>, turn: ClaimedTurn, now: number): Promise<boolean> {
+  const open = await trx
+    .selectFrom("inbox")
+    .select("state")
+    .distinct()
+    .where("chat_id", "=", turn.hold.chat)
+    .where(isOpenMessage)
     .execute();
-  await trx
-    .updateTable("chat")
-    .set({ owner: "", until: 0, ...(end.language === undefined ? {} : { language: end.language }) })
-    .where("id", "=", turn.hold.chat)
-    .execute();
+  if (open.some(({ state }) => state === "claimed")) await giveBackSteered(trx, turn, now);
+  return open.length > 0;
 }

@@ -1,5 +1,7 @@
-import type { ChatId } from "../core/identity.ts";
+import type { ChannelId, ChatId } from "../core/identity.ts";
+import { pruneApprovals } from "./approval-upkeep.ts";
 import { openTasks, recoverTasks } from "./background-runs.ts";
+import { pruneCounts } from "./budgets.ts";
 import { pruneTasks } from "./background.ts";
 import { endLeases } from "./channel-lease.ts";
 import { pruneQuestions } from "./choices.ts";
@@ -7,19 +9,32 @@ import type { Database } from "./database.ts";
 import { beforeClaim, withTrace } from "./inbox.ts";
 import { isAside, isOpenAttachment, isOpenMessage, isOpenPiece, isPieceInDoubt } from "./open-rows.ts";
 import { prunePairing } from "./pairing.ts";
+import { abandonedChats, CRASHES_BEFORE_ALONE, giveBackHeld } from "./takeover.ts";
+import { pruneSchedules } from "./schedules.ts";
 
 /** What a process that died left behind. */
 export type Recovered = { readonly turns: number; readonly messages: number };
 
 /**
  * Takes over from holders that are gone: their claimed messages wait again (with the crash counted), their turns are
- * abandoned, their holds and leases end. Only for the one owner of a data folder; many processes wait for `until` instead.
+ * abandoned, their holds and leases end. Only for the one owner of a data folder. Where many processes are at the same facts,
+ * each of these is taken over when its time is over, by whoever comes for it: a chat by `claimTurn`, its delivery by
+ * `holdDelivery`, a fetch, a task, memory and a lease by what begins them.
  */
 export async function recover(database: Database, now: number): Promise<Recovered> {
   return await database.db.transaction().execute(async (trx) => {
+    const stopped = await trx
+      .selectFrom("chat")
+      .select("id")
+      .where("owner", "!=", "")
+      .whereRef("stop_epoch", "=", "epoch")
+      .execute();
+    for (const { id } of stopped) await giveBackHeld(trx, id, now);
     await trx.updateTable("chat").set({ owner: "", until: 0 }).where("owner", "!=", "").execute();
     await endLeases(trx);
     await recoverTasks(trx);
+    await trx.updateTable("attachment").set({ until: 0 }).where(isOpenAttachment).execute();
+    await trx.updateTable("memory_work").set({ held_until: 0 }).where("held_until", ">", 0).execute();
     const turns = await trx
       .updateTable("turn")
       .set({ state: "abandoned", error: "the process ended", ended_at: now })
@@ -35,10 +50,10 @@ export async function recover(database: Database, now: number): Promise<Recovere
   });
 }
 
-/** After two crashes with the same work in flight it is run alone at the next start, so that a third one is its own. */
-const CRASHES_BEFORE_ALONE = 2;
-
-/** Work that was in flight at two crashes. It may be what ended the process, or may only have run beside that. */
+/**
+ * Work that was in flight at two crashes, which is run alone at the next start. It may be what ended the process, or may only
+ * have run beside that.
+ */
 export async function suspects(
   database: Database,
 ): Promise<{ readonly chats: readonly ChatId[]; readonly attachments: readonly number[] }> {
@@ -64,13 +79,18 @@ export async function suspects(
 /** All work that the facts know of, so that a lost wake-up is only late. `at` is epoch ms. */
 export type OpenWork = {
   readonly turns: readonly { readonly chat: ChatId; readonly at: number }[];
-  readonly attachments: readonly number[];
-  readonly deliveries: readonly { readonly chat: ChatId; readonly at: number }[];
+  readonly attachments: readonly { readonly id: number; readonly channel: ChannelId }[];
+  readonly deliveries: readonly {
+    readonly chat: ChatId;
+    readonly at: number;
+    readonly channel: ChannelId;
+  }[];
   /** By their rows. */
   readonly tasks: readonly { readonly row: number; readonly at: number }[];
 };
 
-export async function openWork(database: Database): Promise<OpenWork> {
+/** `now` is epoch ms. What somebody is at is listed when their time is over. */
+export async function openWork(database: Database, now: number): Promise<OpenWork> {
   const { db } = database;
   const turns = await db
     .selectFrom("inbox")
@@ -80,25 +100,34 @@ export async function openWork(database: Database): Promise<OpenWork> {
     .where("intent", ">", 0)
     .groupBy("chat_id")
     .execute();
-  const attachments = await db.selectFrom("attachment").select("id").where(isOpenAttachment).execute();
+  const abandoned = await abandonedChats(db, now);
+  const attachments = await db
+    .selectFrom("attachment")
+    .select(["id", "channel"])
+    .where(isOpenAttachment)
+    .where("until", "<=", now)
+    .execute();
   const deliveries = await db
     .selectFrom("piece")
-    .select((eb) => ["chat_id", eb.fn.min("not_before").as("at")])
+    .select((eb) => ["chat_id", "channel", eb.fn.min("not_before").as("at")])
     .where(isOpenPiece)
     .where("state", "in", ["planned", "sending"])
-    .groupBy("chat_id")
+    .groupBy(["chat_id", "channel"])
     .execute();
   // What was found out meanwhile may decide them, and whoever was to look may be gone.
   const doubts = await db
     .selectFrom("piece")
-    .select((eb) => ["chat_id", eb.fn.min("not_before").as("at")])
+    .select((eb) => ["chat_id", "channel", eb.fn.min("not_before").as("at")])
     .where(isPieceInDoubt)
-    .groupBy("chat_id")
+    .groupBy(["chat_id", "channel"])
     .execute();
   return {
-    turns: turns.map((row) => ({ chat: row.chat_id, at: row.at })),
-    attachments: attachments.map((row) => row.id),
-    deliveries: [...deliveries, ...doubts].map((row) => ({ chat: row.chat_id, at: row.at })),
+    turns: [
+      ...turns.map((row) => ({ chat: row.chat_id, at: row.at })),
+      ...abandoned.map((chat) => ({ chat, at: now })),
+    ],
+    attachments,
+    deliveries: [...deliveries, ...doubts].map(({ chat_id: chat, at, channel }) => ({ chat, at, channel })),
     tasks: await openTasks(database),
   };
 }
@@ -156,8 +185,11 @@ export async function prune(database: Database, before: number): Promise<number>
       .where("thread", "not in", (eb) => eb.selectFrom("inbox").select("thread").where("state", "=", "dead"))
       .execute();
     await prunePairing(trx, before);
+    await pruneApprovals(trx, before);
+    await pruneCounts(trx, before);
     const questions = await pruneQuestions(trx, before);
     const tasks = await pruneTasks(trx, before);
+    await pruneSchedules(trx, before);
     return Number(inbox.numDeletedRows + turns.numDeletedRows + pieces.numDeletedRows) + questions + tasks;
   });
 }

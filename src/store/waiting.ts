@@ -1,9 +1,10 @@
 import type { ContentBlock } from "../core/blocks.ts";
 import type { ChatId } from "../core/identity.ts";
 import type { Notice, SentenceKey } from "../core/sentences.ts";
-import type { AttachmentRow, InboxRow } from "./fact-tables.ts";
+import type { AttachmentRow, InboxRow, InboxTask } from "./fact-tables.ts";
 import type { TakenAttachment, TurnEvent, WaitingMessage } from "./inbox.ts";
 import { isOpenMessage } from "./open-rows.ts";
+import { SIGN } from "./signs.ts";
 import type { Speaker } from "./speakers.ts";
 import type { Queries } from "./tables.ts";
 
@@ -24,6 +25,7 @@ export async function oldestIntent(trx: Queries, chat: ChatId): Promise<readonly
       "claims",
       "turn_id",
       "task",
+      "sign",
     ])
     .where("chat_id", "=", chat)
     .where(isOpenMessage)
@@ -60,7 +62,7 @@ export async function attachmentsOf(
 type IntentRow = Pick<
   InboxRow,
   "payload" | "sender" | "agent" | "thread" | "intent" | "received_at" | "due_at" | "claims" | "turn_id"
-> & { readonly id: number; readonly digest: number; readonly task: "" | "compact" | "export" };
+> & { readonly id: number; readonly digest: number; readonly sign: number; readonly task: "" | InboxTask };
 
 type TakenRow = Pick<AttachmentRow, "inbox_id" | "seq" | "blocks" | "notice" | "notice_values">;
 
@@ -78,7 +80,8 @@ export function toWaiting(
         .map((attachment) => [attachment.seq, toTaken(attachment)]),
     ),
     ...spokenBy(speakers, row.sender),
-    ...(row.digest === 1 ? { late: true } : {}),
+    ...(row.digest === 0 ? {} : { late: row.digest === 1 ? "away" : "paused" }),
+    ...(row.sign === SIGN.reaction ? { signed: true } : {}),
   };
 }
 

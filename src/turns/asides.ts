@@ -4,6 +4,7 @@ import { oneLine } from "../core/words.ts";
 import type { Aside, Correction } from "../store/asides.ts";
 import type { Known, KnownMessage } from "../store/inbox.ts";
 import { nameOf, originOf, quoted, speakerOf, timeWords } from "./frames.ts";
+import { leftOutWords } from "./scheduled.ts";
 
 /** Of a message that was not for the agent it needs no more to know what is talked about. */
 const CONTEXT_CHARACTERS = 1_000;
@@ -26,10 +27,12 @@ export function asideBlocks(asides: readonly Aside[]): readonly TextBlock[] {
         return [`[taken back: ${earlier(event.known)}${speaker === undefined ? "" : `, by (${speaker})`}]`];
       case "reaction":
         return [reactionWords(event, speaker)];
+      case "scheduled":
+        return [leftOutWords(event)];
     }
   });
   const shown = said.slice(fromWhere(said));
-  const left = said.length - shown.length;
+  const left = said.length - shown.length + asides.reduce((sum, { leftOut = 0 }) => sum + leftOut, 0);
   const context = [
     ...(said.length === 0 ? [] : [saidBefore(asides)]),
     ...(left === 0 ? [] : [`[${left} ${left === 1 ? "message" : "messages"} before these left out]`]),

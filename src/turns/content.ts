@@ -6,6 +6,7 @@ import { isQuoted, quotedSeq } from "../store/attachments.ts";
 import type { WaitingMessage } from "../store/inbox.ts";
 import { asideBlocks, EDITED_ANEW, reactionWords } from "./asides.ts";
 import { nameOf, notPosing, originOf, quoted, speakerOf, timeWords } from "./frames.ts";
+import { scheduledWords } from "./scheduled.ts";
 
 /**
  * What the agent is given of an intent: the blocks of its messages in order, what others said framed as data, and before
@@ -17,21 +18,22 @@ export function contentOf(
 ): readonly ContentBlock[] {
   const blocks = messages.flatMap((message) => {
     const { event, speaker } = message;
-    return event.type === "reaction"
-      ? [{ type: "text" as const, text: reactionWords(event, speaker) }]
-      : messageBlocks({ ...message, event });
+    if (event.type === "reaction") return [{ type: "text" as const, text: reactionWords(event, speaker) }];
+    if (event.type === "scheduled") return [{ type: "text" as const, text: scheduledWords(event) }];
+    return messageBlocks({ ...message, event });
   });
   // A message that is nothing we know is still a message: a turn is never empty.
   const own = blocks.length > 0 ? blocks : [{ type: "text" as const, text: "[an empty message]" }];
   return [...asideBlocks(asides), ...lateNote(messages), ...own];
 }
 
-/** What is said before messages that came late, because we were away. */
+/** What is said before messages that are answered late, because we were away or the agent kept still. */
 function lateNote(messages: readonly WaitingMessage[]): readonly TextBlock[] {
-  if (!messages.some(({ late }) => late)) return [];
+  const why = messages.find(({ late }) => late !== undefined)?.late;
+  if (why === undefined) return [];
   const what = messages.length === 1 ? "this message" : "these messages";
   return [
-    { type: "text", text: `[while you were away ${what} came; answer once, as far as it is still of use]` },
+    { type: "text", text: `[while you were ${why} ${what} came; answer once, as far as it is still of use]` },
   ];
 }
 

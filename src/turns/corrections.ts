@@ -1,5 +1,6 @@
 import type { CorrectionWords } from "../core/agent.ts";
 import type { Correction } from "../store/asides.ts";
+import type { WaitingMessage } from "../store/inbox.ts";
 import type { ClaimedTurn } from "../store/turns.ts";
 import { correctionWords } from "./asides.ts";
 
@@ -8,27 +9,34 @@ import { correctionWords } from "./asides.ts";
  * says. What does not is told of later: its row is none of the turn's.
  */
 export class Corrections {
-  readonly #turn: ClaimedTurn;
+  /** By their rows, the messages that the agent of the turn knows. */
+  readonly #known = new Map<number, WaitingMessage>();
   /** By the row of the message, the last of each: whoever edits on and on has said one thing. */
-  readonly #waiting = new Map<number, CorrectionWords>();
+  readonly #waiting = new Map<number, Correction>();
 
-  constructor(turn: ClaimedTurn) {
-    this.#turn = turn;
+  constructor({ messages }: Pick<ClaimedTurn, "messages">) {
+    this.knows(messages);
   }
 
-  /** Keeps it for the agent's next step, where it is about a message of this turn. */
+  /** The agent is shown these as well. */
+  knows(messages: readonly WaitingMessage[]): void {
+    for (const message of messages) this.#known.set(message.id, message);
+  }
+
+  /** Keeps it for the agent's next step, where it is about a message that the agent knows, or is shown by then. */
   add(correction: Correction): void {
-    const message = this.#turn.messages.find(({ id }) => id === correction.about);
-    if (!message) return;
-    const text = correctionWords(correction, message.speaker);
-    this.#waiting.delete(message.id);
-    this.#waiting.set(message.id, { id: `${PREFIX}${correction.id}`, text });
+    this.#waiting.delete(correction.about);
+    this.#waiting.set(correction.about, correction);
   }
 
   take(): readonly CorrectionWords[] {
-    const taken = [...this.#waiting.values()];
-    this.#waiting.clear();
-    return taken;
+    return [...this.#waiting].flatMap(([about, correction]) => {
+      const message = this.#known.get(about);
+      if (!message) return [];
+      this.#waiting.delete(about);
+      const text = correctionWords(correction, message.speaker);
+      return [{ id: `${PREFIX}${correction.id}`, text }];
+    });
   }
 }
 

@@ -50,7 +50,7 @@ export function originOf({ from, signature, sentAt }: Forward): string {
 const LINE_END = /\r\n|[\n-\r\u0085\u2028\u2029]/;
 /** How our own lines begin. */
 const OURS =
-  /^\s*[[【〔]\s*(?:from|forwarded|in reply|said in|by hand|while you|sent|edited|taken back|reaction|where you are)\b/iu;
+  /^\s*[[【〔]\s*(?:from|forwarded|in reply|said in|by hand|while you|sent|edited|taken back|reaction|where you are|scheduled|allowed by|refused by|not answered|never asked|stopped)\b/iu;
 
 /** A line as a reader takes it: without what nobody sees, and with signs of other widths as the usual ones. */
 function seen(line: string): string {

@@ -1,27 +1,26 @@
-import { hasCode } from "../core/errors.ts";
+import { GatewayError, hasCode } from "../core/errors.ts";
+import { keepRenewed } from "../store/renew.ts";
 import { type ClaimedTurn, renewHold } from "../store/turns.ts";
 import type { TurnParts } from "./parts.ts";
 
-/** A hold ends by itself after this, unless it is renewed. */
-export const HOLD_MS = 60_000;
-const RENEW_MS = 20_000;
-
-/** Renews the hold of a turn until it is cancelled; a turn whose hold is lost is ended. */
+/** Renews the hold of a turn until it is cancelled; a turn whose hold is lost, or that was stopped elsewhere, is ended. */
 export function keepHold(
-  turn: ClaimedTurn,
+  { hold }: ClaimedTurn,
   controller: AbortController,
-  { clock, database, log }: Pick<TurnParts, "clock" | "database" | "log">,
+  parts: Pick<TurnParts, "clock" | "database" | "log">,
 ): { cancel(): void } {
-  let timer = clock.after(RENEW_MS, renew);
-  function renew(): void {
-    renewHold(database, turn.hold, clock.now() + HOLD_MS).then(
-      () => undefined,
-      (err: unknown) => {
-        if (hasCode(err, "store.hold_lost")) controller.abort(err);
-        else log.warn({ chat: turn.hold.chat, err }, "a hold could not be renewed, again soon");
-      },
-    );
-    timer = clock.after(RENEW_MS, renew);
-  }
-  return { cancel: () => timer.cancel() };
+  let reason: unknown = new GatewayError("turn.stopped", "stopped by the person");
+  return keepRenewed(
+    parts,
+    async (until) => {
+      try {
+        return !(await renewHold(parts.database, hold, until)).stopped;
+      } catch (error) {
+        if (!hasCode(error, "store.hold_lost")) throw error;
+        reason = error;
+        return false;
+      }
+    },
+    () => controller.abort(reason),
+  );
 }

@@ -28,7 +28,7 @@ export function languageIn(turn: Pick<ClaimedTurn, "messages" | "language">): La
 /** The same by their own words alone, not by what they forward; undefined where these do not decide. */
 export function languageHeard({ messages }: Pick<ClaimedTurn, "messages">): Language | undefined {
   const words = messages.flatMap(({ event }) =>
-    event.type === "reaction" || event.forward !== undefined
+    event.type === "reaction" || event.type === "scheduled" || event.forward !== undefined
       ? []
       : event.content.flatMap((part) => (part.type === "text" ? [part.text] : [])),
   );

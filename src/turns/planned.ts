@@ -1,4 +1,5 @@
 import type { PieceBody } from "../core/channel.ts";
+import type { Waits } from "../store/choices.ts";
 import type { Database } from "../store/database.ts";
 import { answerBefore } from "../store/edits.ts";
 import type { NewPiece } from "../store/pieces.ts";
@@ -8,10 +9,11 @@ import type { ClaimedTurn } from "../store/turns.ts";
 export function piecesOf(
   turn: ClaimedTurn,
   bodies: readonly PieceBody[],
-  labels: readonly string[] | undefined,
+  { labels, waits }: { readonly labels: readonly string[] | undefined; readonly waits: Waits | undefined },
 ): readonly NewPiece[] {
   const replyTo = replyRef(turn);
-  const question = labels ? bodies.findLastIndex(({ kind }) => kind === "text") : -1;
+  const asks = labels !== undefined || waits !== undefined;
+  const question = asks ? bodies.findLastIndex(({ kind }) => kind === "text") : -1;
   return bodies.map((body, seq) => ({
     chat: turn.hold.chat,
     to: turn.to,
@@ -19,12 +21,14 @@ export function piecesOf(
     seq,
     body,
     ...(seq === 0 && replyTo !== undefined ? { replyTo } : {}),
-    ...(seq === question && labels ? { choices: { labels, person: askedBy(turn) } } : {}),
+    ...(seq === question
+      ? { choices: { labels: labels ?? [], person: askedBy(turn), ...(waits ? { waits } : {}) } }
+      : {}),
   }));
 }
 
 /** What the platform calls the messages that a turn has taken up: those of its intent, and those that it is told beside them. */
-export function refsOf({ messages, asides }: ClaimedTurn): readonly string[] {
+export function refsOf({ messages, asides }: Pick<ClaimedTurn, "messages" | "asides">): readonly string[] {
   const events = [...asides, ...messages].map(({ event }) => event);
   const refs = events.flatMap((event) => (event.type === "message" && !event.own ? [event.ref] : []));
   return refs.filter((ref) => ref !== ""); // of a chat that has moved
@@ -57,5 +61,5 @@ function askedBy(turn: ClaimedTurn): string {
 /** In a group an answer names the message it answers; between two people it goes without saying. */
 function replyRef(turn: ClaimedTurn): string | undefined {
   const last = turn.messages.at(-1)?.event;
-  return last?.place.kind === "group" ? last.ref : undefined;
+  return last?.place.kind === "group" && last.type !== "scheduled" ? last.ref : undefined;
 }

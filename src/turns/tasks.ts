@@ -1,9 +1,10 @@
 import type { AgentDefinition, AgentDesk, Look } from "../core/agent.ts";
 import type { TaskDesk } from "../core/background.ts";
+import type { Bounded } from "../core/bounds.ts";
 import type { ChannelFront, PieceBody } from "../core/channel.ts";
 import { type Clock, deadline } from "../core/clock.ts";
 import { asError, type ErrorCode, GatewayError, hasCode } from "../core/errors.ts";
-import type { ChannelId, ChatId } from "../core/identity.ts";
+import type { ChannelId, ChatAddress, ChatId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
 import { say, type SentenceKey } from "../core/sentences.ts";
 import type { ModelUse } from "../core/usage.ts";
@@ -15,29 +16,43 @@ import {
   giveTaskBack,
   isNewest,
   type OpenTask,
+  renewTask,
   retryTask,
   taskEffects,
   tellTask,
 } from "../store/background-runs.ts";
 import { changeTask, findTask, insertTask, type TaskOrigin, tasksOf } from "../store/background.ts";
+import { allowanceOf } from "../store/allowance.ts";
 import type { Database } from "../store/database.ts";
 import { insist } from "../store/insist.ts";
+import { HOLD_MS, keepRenewed } from "../store/renew.ts";
+import type { TaskHold } from "../store/task-holds.ts";
 import { NOTHING_SPENT, type Spent, spentWith } from "../store/thread-facts.ts";
-import type { Pieces } from "./parts.ts";
+import type { Budgeting, Pieces } from "./parts.ts";
+
+/** So often it is looked at whether the turn is over that a task waits for, to tell of its end. */
+const AFTER_TURN_MS = 5_000;
 
 export type TaskParts = {
   readonly database: Database;
+  /** Names this process among those that work on tasks. */
+  readonly owner: string;
   readonly runner: Pick<AgentDesk, "work">;
   readonly clock: Clock;
   readonly log: Log;
   readonly channel: (id: ChannelId) => ChannelFront | undefined;
   readonly agent: (name: string) => AgentDefinition | undefined;
   readonly pieces: Pick<Pieces, "answer" | "words">;
+  readonly budgets: Pick<Budgeting, "ofPayer">;
   /** The folder of a chat, absolute. */
   readonly folder: (chat: ChatId) => string;
-  readonly look: (chat: ChatId, agent: AgentDefinition) => Look;
+  readonly look: (chat: ChatId, agent: AgentDefinition, bounded?: Bounded) => Look;
   /** Has `run` called for a task, by its row, at or after `at` (epoch ms). */
   readonly wake: (row: number, at: number) => void;
+  /** What a result meets in its chat, where nobody may be waiting for it; undefined where nothing holds it up. */
+  readonly unasked: (to: ChatAddress) => Promise<TaskHold | undefined>;
+  /** A task was changed: `end` is to be called wherever it runs. */
+  readonly changed: (row: number) => void;
   /** Something was planned to be sent there. */
   readonly deliver: (chat: ChatId) => void;
   /** Aborts as soon as the gateway is to stop: a task takes minutes, and no stop waits for it. */
@@ -78,13 +93,13 @@ export class Tasks {
       update: async (id, addition) => {
         const changed = await changeTask(database, chat, id, { addition });
         if (!changed) return undefined;
-        this.#end(changed.row);
+        this.#parts.changed(changed.row);
         wake(changed.row, clock.now());
         return changed.task;
       },
       cancel: async (id) => {
         const changed = await changeTask(database, chat, id, { cancelledAt: clock.now() });
-        if (changed) this.#end(changed.row);
+        if (changed) this.#parts.changed(changed.row);
         return changed?.task;
       },
     };
@@ -92,7 +107,7 @@ export class Tasks {
 
   /** Ends what runs for a chat whose tasks are gone from the store. */
   drop(chat: ChatId): void {
-    for (const [row, running] of this.#running) if (running.chat === chat) this.#end(row);
+    for (const [row, running] of this.#running) if (running.chat === chat) this.end(row);
     this.#afterTurn.delete(chat);
   }
 
@@ -103,15 +118,19 @@ export class Tasks {
     for (const row of rows ?? []) this.#parts.wake(row, this.#parts.clock.now());
   }
 
-  #end(row: number): void {
+  /** Ends what runs of a task that was changed. */
+  end(row: number): void {
     this.#running.get(row)?.controller.abort(new GatewayError("turn.stopped", "the task was changed"));
   }
 
   /** Does what is next about a task; gives the time (epoch ms) to come again, if there is one. */
   async run(row: number): Promise<number | undefined> {
-    const { database, clock, channel } = this.#parts;
+    const { database, clock, channel, owner } = this.#parts;
+    const now = clock.now();
     const claim = await claimTask(database, row, {
-      now: clock.now(),
+      owner,
+      now,
+      until: now + HOLD_MS,
       isOpen: (id) => channel(id) !== undefined,
       givenUp: `it ended the process ${CRASHES_BEFORE_ERROR} times and is given up`,
     });
@@ -121,11 +140,11 @@ export class Tasks {
       case "wait":
         return claim.at;
       case "after turn":
-        this.#afterTurn.set(claim.chat, (this.#afterTurn.get(claim.chat) ?? new Set()).add(row));
-        return claim.at;
+        this.#tellAfterTurn(claim.chat, row);
+        // Its turn may run in another process, whose end is not heard of here.
+        return Math.min(claim.at, now + AFTER_TURN_MS);
       case "tell":
-        await this.#tell(claim.open);
-        return undefined;
+        return await this.#tell(claim.open);
       case "run":
         return await this.#work(claim.open);
     }
@@ -142,20 +161,27 @@ export class Tasks {
     const late = deadline(clock, turnSeconds * 1_000, reason);
     late.signal.addEventListener("abort", () => controller.abort(reason), { once: true });
     this.#running.set(row, { chat, controller });
+    const renewal = keepRenewed(
+      { clock, log },
+      (until) => renewTask(database, open, until),
+      () => controller.abort(new GatewayError("store.hold_lost", `task ${row} was changed meanwhile`)),
+    );
     let spent = NOTHING_SPENT;
     try {
       if (closing.aborted) controller.abort(closing.reason);
       // What was changed since the claim has found nothing here to end.
       if (!(await isNewest(database, open))) return clock.now();
+      const bounded = await this.#boundsOf(open);
       const asked = {
         agent,
         prompt: promptOf(open),
         id: `task-${row}-${open.epoch}`,
         folder: folder(chat),
-        look: look(chat, agent),
+        look: look(chat, agent, bounded),
         behind: { thread: open.thread },
         effects: taskEffects(database, open, { clock, log, closing }),
         onUse: (use: ModelUse) => void (spent = spentWith(spent, use)),
+        ...(bounded ? { allowance: allowanceOf(database, bounded, this.#parts) } : {}),
       };
       const result = await runner.work(asked, controller.signal);
       return await this.#ended(open, { status: "success", result, error: "" });
@@ -168,9 +194,18 @@ export class Tasks {
       return await this.#failed(open, error);
     } finally {
       late.clear();
+      renewal.cancel();
       this.#running.delete(row);
       await this.#count(open, spent);
     }
+  }
+
+  /** What it has to be within is what bounds whoever has asked for it. */
+  async #boundsOf({ chat, to, agent, person, byOwner }: OpenTask): Promise<Bounded | undefined> {
+    const { database, budgets } = this.#parts;
+    const whose = person === "" ? {} : { person, owner: byOwner };
+    const payer = { channel: to.channel, chat, place: to.chat, agent, ...whose };
+    return await budgets.ofPayer(database.db, payer);
   }
 
   async #count(open: OpenTask, spent: Spent): Promise<void> {
@@ -208,13 +243,24 @@ export class Tasks {
     return clock.now();
   }
 
-  async #tell(open: OpenTask): Promise<void> {
-    const { database, clock, channel: find, deliver } = this.#parts;
+  async #tell(open: OpenTask): Promise<number | undefined> {
+    const { database, clock, channel: find, deliver, unasked } = this.#parts;
     const channel = find(open.to.channel);
-    if (!channel) return; // it was closed just now; opening it wakes all work
+    if (!channel) return undefined; // it was closed just now; opening it wakes all work
+    const hold = await unasked(open.to);
     const bodies = await this.#wordsOf(open, channel);
-    const chat = await this.#insist(() => tellTask(database, open, bodies, clock.now()));
-    if (chat !== undefined) deliver(chat);
+    const told = await this.#insist(() => tellTask(database, open, bodies, { hold, now: clock.now() }));
+    if (told?.held === undefined) {
+      if (told) deliver(told.chat);
+      return undefined;
+    }
+    // Whoever speaks there before that is told behind the answer to it.
+    this.#tellAfterTurn(told.chat, open.row);
+    return told.held;
+  }
+
+  #tellAfterTurn(chat: ChatId, row: number): void {
+    this.#afterTurn.set(chat, (this.#afterTurn.get(chat) ?? new Set()).add(row));
   }
 
   async #wordsOf(open: OpenTask, channel: ChannelFront): Promise<readonly PieceBody[]> {
@@ -257,6 +303,7 @@ type Fault = ErrorCode | "gone" | "unexpected";
 /** What comes to the same however often it is tried. */
 const FINAL: ReadonlySet<Fault> = new Set<Fault>([
   "gone",
+  "budget.spent",
   "agent.invalid",
   "model.missing_package",
   "model.unknown",
@@ -276,6 +323,8 @@ function sentenceFor({ task, error }: OpenTask): SentenceKey {
       return "task.gone";
     case "turn.timed_out":
       return "task.timed_out";
+    case "budget.spent":
+      return "task.budget";
     case "model.failed":
     case "model.missing_package":
     case "model.unknown":

@@ -3,16 +3,24 @@ import { type ChannelId, type ChatId, messageIdOf } from "../core/identity.ts";
 import { say } from "../core/sentences.ts";
 import type { Correction } from "../store/asides.ts";
 import { type TurnEffects, turnEffects } from "../store/effects.ts";
+import type { Queries } from "../store/tables.ts";
+import { HOLD_MS } from "../store/renew.ts";
 import { NOTHING_SPENT } from "../store/thread-facts.ts";
-import { abandonTurn, type ClaimedTurn, claimTurn } from "../store/turns.ts";
+import { insist } from "../store/insist.ts";
+import { isInterrupted } from "../store/meanwhile.ts";
+import { abandonTurn, interruptTurn } from "../store/turn-ends.ts";
+import { type ClaimedTurn, claimTurn } from "../store/turns.ts";
+import { type TurnBudget as Budget, countTurn } from "./budget.ts";
 import { Corrections } from "./corrections.ts";
 import { doTurn } from "./doing.ts";
 import { endFailed, endTurn } from "./ending.ts";
-import { HOLD_MS } from "./hold.ts";
 import { languageIn } from "./local.ts";
+import { Meanwhile } from "./meanwhile.ts";
 import type { TurnParts } from "./parts.ts";
 import { refsOf } from "./planned.ts";
 import type { Running } from "./running.ts";
+import { isScheduled } from "./scheduled.ts";
+import { signedIn } from "./signed.ts";
 
 /** Runs turns: hold the chat, ask the agent, commit what is consumed and what is to be sent as one. */
 export class Turns {
@@ -39,6 +47,23 @@ export class Turns {
     return running !== undefined;
   }
 
+  /**
+   * Ends the running turn of a chat for a message that waits and is to be answered together with what the turn answers; not
+   * where something else waits before that, or where too much would come together. Never rejects.
+   */
+  async interrupt(chat: ChatId): Promise<void> {
+    const { database, log, mostTogether } = this.#parts;
+    const running = this.#running.get(chat);
+    if (!running || running.turn.task !== undefined || isScheduled(running.turn)) return;
+    const { turn, controller } = running;
+    try {
+      if (!(await isInterrupted(database, turn, await mostTogether(turn.to)))) return;
+      controller.abort(new GatewayError("turn.interrupted", "interrupted by what its person has said since"));
+    } catch (err) {
+      log.warn({ chat, err }, "a turn could not be interrupted; what was to do so is answered after it");
+    }
+  }
+
   /** All of the chat was forgotten: its running turn holds it no longer. */
   letGo(chat: ChatId): void {
     const lost = new GatewayError("store.hold_lost", `all of chat ${chat} was forgotten`);
@@ -55,7 +80,12 @@ export class Turns {
     const { database, clock, owner, log, channel } = this.#parts;
     const now = clock.now();
     const isOpen = (id: ChannelId): boolean => channel(id) !== undefined;
-    const claim = await claimTurn(database, chat, { owner, now, until: now + HOLD_MS, isOpen });
+    const budget: Budget = {};
+    const count = async (trx: Queries, turn: ClaimedTurn): Promise<void> => {
+      budget.bounded = await this.#parts.budgets.ofTurn(trx, turn);
+      budget.spent = budget.bounded && (await countTurn(trx, turn, budget.bounded, now));
+    };
+    const claim = await claimTurn(database, chat, { owner, now, until: now + HOLD_MS, isOpen, count });
     switch (claim.kind) {
       case "idle":
         return undefined;
@@ -79,7 +109,7 @@ export class Turns {
           ),
         );
       case "turn":
-        return this.#after(await this.#turn(claim.turn));
+        return this.#after(await this.#turn(claim.turn, budget));
     }
   }
 
@@ -88,28 +118,42 @@ export class Turns {
   }
 
   /** Whether more waits in the chat. */
-  async #turn(turn: ClaimedTurn): Promise<boolean> {
+  async #turn(turn: ClaimedTurn, { bounded, spent }: Budget): Promise<boolean> {
     const { database, log, channel: open, agent: find, cutOff } = this.#parts;
     const channel = open(turn.channel);
     const agent = find(turn.agent);
+    const controller = new AbortController();
+    const corrections = new Corrections(turn);
+    const { chat } = turn.hold;
+    const interrupt = async (): Promise<void> => await this.interrupt(chat);
     const running: Running = {
-      controller: new AbortController(),
-      corrections: new Corrections(turn),
+      turn,
+      controller,
+      corrections,
+      meanwhile: new Meanwhile(turn, this.#parts, {
+        channel,
+        corrections,
+        interrupt,
+        signal: controller.signal,
+      }),
       effects: this.#effectsOf(turn),
+      ...(bounded ? { bounded } : {}),
       spent: NOTHING_SPENT,
+      told: [],
     };
-    const { controller } = running;
-    this.#running.set(turn.hold.chat, running);
+    this.#running.set(chat, running);
     if (cutOff.aborted) controller.abort(cutOff.reason);
     const refs = refsOf(turn);
     // It never throws, and no turn waits for it.
     if (refs.length > 0) void channel?.taken?.(turn.to, refs);
+    this.#parts.unsign(turn.to, signedIn(turn.messages));
     const ending = { turn, channel, running };
     try {
       if (!channel)
         throw new GatewayError("channel.unreachable", `the connection ${turn.channel} is not open`);
       if (!agent)
         throw new GatewayError("agent.invalid", `there is no agent ${turn.agent} in the configuration`);
+      if (spent) throw new GatewayError("budget.spent", "there is no room for a turn", { spent });
       const end = await doTurn(this.#parts, { turn, agent, channel, running });
       // The person has been told that it is stopped.
       if (hasCode(controller.signal.reason, "turn.stopped")) throw controller.signal.reason;
@@ -117,18 +161,28 @@ export class Turns {
     } catch (thrown) {
       const error = asError(thrown);
       if (hasCode(error, "store.hold_lost")) {
-        log.warn(
-          { chat: turn.hold.chat, turn: turn.id },
-          "another worker holds the chat; this turn is theirs",
-        );
+        log.warn({ chat, turn: turn.id }, "another worker holds the chat; this turn is theirs");
         return false;
       }
+      if (hasCode(error, "turn.interrupted")) return await this.#interrupted(running);
       if (!cutOff.aborted) return await endFailed(this.#parts, ending, error, agent);
       await abandonTurn(database, turn, this.#parts.clock.now(), running.spent);
       return false;
     } finally {
-      this.#running.delete(turn.hold.chat);
+      this.#running.delete(chat);
     }
+  }
+
+  /** Whether more waits in the chat. */
+  async #interrupted({ turn, spent }: Running): Promise<boolean> {
+    const { database, clock, log, cutOff, mostTogether } = this.#parts;
+    const most = await mostTogether(turn.to);
+    await insist(async () => interruptTurn(database, turn, { most, spent, now: clock.now() }), {
+      clock,
+      log,
+      closing: cutOff,
+    });
+    return true;
   }
 
   #effectsOf(turn: ClaimedTurn): TurnEffects {

@@ -115,6 +115,24 @@ eachDatabase("a graph that asks the person", (open) => {
     });
   });
 
+  it("is not taken to have heard what has interrupted the turn that answered it", async () => {
+    const { run, restart } = await asking(await open());
+    const known: StoredEffect[] = [];
+    const effects = {
+      earlier: async () => known,
+      begin: async (call: string, step: string) => void known.push({ call, step }),
+      done: async () => {},
+    };
+    await run("1", "birds");
+    await run("2", "quite", { effects });
+    restart();
+    const both = [
+      { type: "text", text: "quite" },
+      { type: "text", text: "plain" },
+    ] as const;
+    expect(await run("2", both, { effects, messages: 2 })).toMatchObject({ replayed: false });
+  });
+
   it("is left with its question where somebody sends a picture, which begins a turn", async () => {
     const { say } = await asking(await open());
     await say("1", "birds");
@@ -263,14 +281,12 @@ describe("what is asked", () => {
     [[{ action: "x" }], { markdown: "I need a word from you to go on." }],
     [{ choices: ["a"] }, { markdown: "I need a word from you to go on.", choices: ["a"] }],
   ])("by %j", (value, question) => {
-    expect(questionOf(value, undefined)).toEqual(question);
+    expect(questionOf({ id: "i1", value }, undefined)).toEqual({ ...question, asks: "i1" });
   });
 
   it("has at most twelve choices of 200 characters", () => {
-    const { choices = [] } = questionOf(
-      { choices: Array.from({ length: 40 }, (_, at) => `${at}${"x".repeat(999)}`) },
-      "en",
-    );
+    const value = { choices: Array.from({ length: 40 }, (_, at) => `${at}${"x".repeat(999)}`) };
+    const { choices = [] } = questionOf({ id: "i1", value }, "en");
     expect([choices.length, Math.max(...choices.map((each) => each.length))]).toEqual([12, 200]);
   });
 });
@@ -288,7 +304,7 @@ describe("what is chosen", () => {
     [asked, "the first", "the first"],
     ["How many?", "1", "1"],
   ])("from %j by %j", (value, words, chosen) => {
-    expect(chosenOf(value, words)).toBe(chosen);
+    expect(chosenOf({ id: "i1", value }, words)).toBe(chosen);
   });
 });
 

@@ -109,7 +109,7 @@ describe("at the start", () => {
     return { lines, asked: telegram.calls.length };
   }
 
-  it("warns of the same for connections with rules for chats, and asks for no others", async () => {
+  it("complaint 59: warns of the same for connections with rules for chats, and asks for no others", async () => {
     expect(await warned("owner: '1'")).toEqual({ lines: [], asked: 0 });
     const { lines } = await warned(`chats: { "${GROUP}": { when: all } }`);
     expect(lines).toMatchObject([

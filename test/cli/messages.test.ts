@@ -45,7 +45,7 @@ it("perch why tells the way of each message, perch queue what waits, and neither
     const { code, output } = await at.perch("why", String(number));
     expect(code).toBe(0);
     // The times are of the run.
-    return output.replaceAll(/\+\d+\.\d{3} s/g, "+t").replaceAll(/windowMs: \d+/g, "windowMs: n");
+    return output.replaceAll(/\+\d+\.\d{3} s/g, "+t").replaceAll(/waits [\d.]+ s/g, "waits n s");
   };
   expect(await story(1)).toMatch(
     /^Message 1 in tg chat 1: refused \(the sender is not allowed here\)\n +\+t +refused/,
@@ -59,7 +59,7 @@ it("perch why tells the way of each message, perch queue what waits, and neither
     .map((line) => line.trim());
   expect(lines).toEqual([
     "Message 5 in tg chat 4: consumed",
-    "+t  admitted (agent: helper, by: channel, joins: nothing, windowMs: n)",
+    "+t  admitted (agent: helper, by: channel, joins nothing: nothing open, waits n s for more)",
     "+t  claimed (turn: 1, attempt: 1)",
     "+t  consumed (turn: 1, state: done, pieces: 1)",
     "attachment: extracted, 1 try",

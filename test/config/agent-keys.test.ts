@@ -79,6 +79,7 @@ describe("an agent's file", () => {
         about: "Answers.",
         shell: true,
         guard: at("agents/guard.js"),
+        approve: { tools: [], minutes: 60 },
         todos: true,
         rubric: {
           criteria: "Is true.",
@@ -100,7 +101,29 @@ describe("an agent's file", () => {
     });
   });
 
+  it("that says which calls wait for a yes has that, with or without a guard", async () => {
+    const written = "approve: { tools: [send_mail, shell], who: anyone, minutes: 5 }";
+    expect((await agent(written)).approve).toEqual({
+      tools: ["send_mail", "shell"],
+      who: "anyone",
+      minutes: 5,
+    });
+    expect((await agent("approve: { minutes: 5 }")).approve).toBeUndefined();
+  });
+
   it.each([
+    [
+      "approvals of nobody that there is",
+      "approve: { tools: [notes/*], who: admin }",
+      ['helper.md:3 approve.who ("admin"): must be owner, asker or anyone. Known here: anyone, asker, owner.'],
+    ],
+    [
+      "approvals of a server that it has not",
+      "approve: { tools: [notes/*] }",
+      [
+        'helper.md:3 approve.tools[0] ("notes/*"): the agent has no such server of tools. Write the server under mcp:.',
+      ],
+    ],
     [
       "a spare model of no provider",
       "fallbacks: [gpt-5, anthropc:x]",

@@ -25,14 +25,20 @@ it("docs/agent.md tells of every key of an agent that no other page does", () =>
 });
 
 it("docs/agent.md shows defaults as they are", () => {
-  const { memory, subagents, background, rubric } = agentSchema.parse({
+  const { memory, subagents, background, rubric, approve } = agentSchema.parse({
     memory: {},
     subagents: ["researcher"],
     background: true,
     rubric: { criteria: "x" },
   });
   const told = (key: string): unknown => Number(new RegExp(`\\b${key}: (\\d+)`).exec(PAGE)?.[1]);
-  for (const [key, value] of Object.entries({ ...memory, ...subagents, ...background, ...rubric })) {
+  for (const [key, value] of Object.entries({
+    ...memory,
+    ...subagents,
+    ...background,
+    ...rubric,
+    ...approve,
+  })) {
     if (typeof value === "number") expect([key, told(key)]).toEqual([key, value]);
   }
   const { mcp } = rootSchema.parse({ channels: {}, mcp: { x: { command: "x" } } });

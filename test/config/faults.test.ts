@@ -369,7 +369,7 @@ describe("secrets and variables", () => {
       "a token as a key",
       `channels:\n  web: { kind: web, "${TOKEN}": 1 }\n`,
       [
-        ":2 channels.web.… (1): unknown key. Known here: acknowledge, agent, allow, away, chats, commands, context, deny, edits, kind, live, names, open, owner, pauseMinutes, reactions, strangers, title, turnsPerHour, was.",
+        ":2 channels.web.… (1): unknown key. Known here: acknowledge, agent, allow, away, budgets, chats, commands, context, deny, edits, kind, live, names, open, owner, pauseMinutes, quietHours, reactions, strangers, timeZone, title, turnsPerHour, unaskedPerDay, was.",
       ],
     ],
     [

@@ -36,7 +36,7 @@ const POINTS: readonly (readonly [string, CrashPoint])[] = [
 
 describe(`kill -9, ${SIZE.chats * SIZE.each} messages in ${SIZE.chats} chats`, () => {
   it.each(POINTS)(
-    "%s: nothing is lost, nothing is answered twice, order is kept",
+    "complaint 19: killed %s, nothing is lost, nothing is answered twice, order is kept",
     { timeout: 240_000 },
     async (name, point) => {
       const size = "loses" in point ? FEW : SIZE;

@@ -1,10 +1,10 @@
-import { describe, expect, it } from "vitest";
-import type { Topic, Work } from "../../src/core/dispatcher.ts";
+import { describe, expect, it, onTestFinished } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
+import { EVERY, type Work } from "../../src/core/dispatcher.ts";
 import { inProcess } from "../../src/dispatch/in-process.ts";
 import { type LoggedLine, memoryLog } from "../support/channel-host.ts";
 import { manualClock, settle } from "../support/clock.ts";
-
-const idle: Work = { concurrency: 1, run: async () => {} };
+import { dispatcherContract } from "./contract.ts";
 
 function setUp(turn: Partial<Work> = {}) {
   const clock = manualClock(0);
@@ -13,15 +13,11 @@ function setUp(turn: Partial<Work> = {}) {
   let running = 0;
   let most = 0;
   const gates = new Map<string, () => void>();
-  const works: Record<Topic, Work> = {
-    fetch: idle,
-    deliver: idle,
-    task: idle,
-    memory: idle,
-    forget: idle,
+  const works = {
+    sweep: { concurrency: 1, run: async (key: string) => void runs.push(key) },
     turn: {
       concurrency: 2,
-      async run(key) {
+      async run(key: string) {
         runs.push(key);
         running += 1;
         most = Math.max(most, running);
@@ -46,6 +42,15 @@ function setUp(turn: Partial<Work> = {}) {
 }
 
 describe("the dispatcher in process", () => {
+  dispatcherContract(async (works) => {
+    const logged: LoggedLine[] = [];
+    const dispatcher = inProcess(works, systemClock, memoryLog(logged));
+    onTestFinished(() => dispatcher.close());
+    return { dispatcher, logged };
+  });
+});
+
+describe("the dispatcher in process, to the millisecond", () => {
   it("works on a key at its time, and once for many wake-ups", async () => {
     const { clock, dispatcher, runs } = setUp();
     dispatcher.wake("turn", "a", 500);
@@ -116,5 +121,16 @@ describe("the dispatcher in process", () => {
     await end("a");
     await closing;
     expect([runs, closed]).toEqual([["a"], true]);
+  });
+
+  it("begins a run of every so often that long after the run before began", async () => {
+    const { clock, dispatcher, runs } = setUp();
+    dispatcher.every("sweep", 30_000);
+    await clock.advance(29_999);
+    expect(runs).toEqual([]);
+    await clock.advance(1);
+    expect(runs).toEqual([EVERY]);
+    await clock.advance(60_000);
+    expect(runs).toEqual([EVERY, EVERY, EVERY]);
   });
 });

@@ -17,7 +17,7 @@ afterEach(async () => {
 });
 
 it(
-  `writes as much in turn ${TURNS} as in turn 50, and never a picture's bytes`,
+  `complaint 75: writes as much in turn ${TURNS} as in turn 50, and never a picture's bytes`,
   { timeout: 600_000 },
   async () => {
     const model = await startOpenAi();

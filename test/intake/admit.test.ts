@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import type { MessageEvent, StopEvent } from "../../src/core/events.ts";
 import type { ChannelRules } from "../../src/core/rules.ts";
 import { admit, agentFor, standingOf } from "../../src/intake/admit.ts";
+import { OPEN_TO_ADA } from "../support/gateway.ts";
 
 const RULES: ChannelRules = {
   owner: "1",
@@ -17,6 +18,11 @@ const RULES: ChannelRules = {
   context: 0,
   away: { answerMs: 24 * 3_600_000, digestMs: 7 * 24 * 3_600_000 },
   pauseMs: 0,
+  unaskedPerDay: 20,
+  gather: OPEN_TO_ADA.gather,
+  during: "queue",
+  queueLimit: 20,
+  waitingSign: "off",
   commands: {},
   chats: {
     "-100": {

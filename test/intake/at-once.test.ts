@@ -2,7 +2,8 @@ import { expect, it } from "vitest";
 import type { Place } from "../../src/core/events.ts";
 import { chatOf } from "../../src/store/chats.ts";
 import { choiceKey, insertQuestion } from "../../src/store/choices.ts";
-import { endPiece, insertPieces } from "../../src/store/pieces.ts";
+import { insertPieces } from "../../src/store/pieces.ts";
+import { endPiece } from "../../src/store/sending.ts";
 import { eachDatabase } from "../support/database.ts";
 import { type Taking, takingIn } from "./set-up.ts";
 

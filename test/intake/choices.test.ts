@@ -2,10 +2,10 @@ import { describe, expect, it } from "vitest";
 import type { Place } from "../../src/core/events.ts";
 import { chatOf } from "../../src/store/chats.ts";
 import { ANSWER_WITHIN_MS, choiceKey, insertQuestion } from "../../src/store/choices.ts";
-import { onSqlite } from "../support/database.ts";
+import { onStore } from "../support/database.ts";
 import { type Taking, takingIn } from "./set-up.ts";
 
-const open = onSqlite();
+const open = onStore();
 const GROUP: Place = { chat: "g", kind: "group" };
 const ADAS: Place = { chat: "ada", kind: "private" };
 

@@ -5,11 +5,11 @@ import type { ChatId } from "../../src/core/identity.ts";
 import { say } from "../../src/core/sentences.ts";
 import { commandWords } from "../../src/intake/command-words.ts";
 import { claimTurn, commitTurn } from "../../src/store/turns.ts";
-import { onSqlite } from "../support/database.ts";
+import { onStore } from "../support/database.ts";
 import { AGENT, OPEN_TO_ADA } from "../support/gateway.ts";
 import { type Taking, takingIn } from "./set-up.ts";
 
-const open = onSqlite();
+const open = onStore();
 const GROUP: Place = { chat: "g", kind: "group" };
 const WEATHER = { commands: { weather: "Rain or sun", plan_b: "What else" } };
 
@@ -23,12 +23,27 @@ describe("/help", () => {
     await taking.say("ada", "/help");
     expect(await lastWords(taking)).toBe(
       "Send text, pictures, documents or voice notes.\n\n" +
-        "/new — Start afresh\n/stop — End what is running\n/status — What is going on\n" +
-        "/context — How full this thread is\n/compact — Sum this thread up\n" +
-        "/memory — What I remember\n" +
-        `/forget — ${say("command.forget")}\n/export — ${say("command.export")}\n` +
-        "/help — What I can do\n" +
-        "/why — What became of the last messages\n/model — Who answers, and what they can see\n" +
+        [
+          "/new — Start afresh",
+          "/stop — End what is running",
+          `/queue — ${say("command.queue")}`,
+          "/cancel — Take back a message that still waits",
+          `/pause — ${say("command.pause")}`,
+          `/resume — ${say("command.resume")}`,
+          "/status — What is going on",
+          `/pending — ${say("command.pending")}`,
+          "/context — How full this thread is",
+          `/budget — ${say("command.budget")}`,
+          "/compact — Sum this thread up",
+          "/memory — What I remember",
+          `/forget — ${say("command.forget")}`,
+          `/export — ${say("command.export")}`,
+          "/help — What I can do",
+          `/schedules — ${say("command.schedules")}`,
+          "/why — What became of the last messages",
+          "/model — Who answers, and what they can see",
+          "",
+        ].join("\n") +
         "/weather — Rain or sun\n/plan_b — What else",
     );
   });

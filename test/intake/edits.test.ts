@@ -73,7 +73,7 @@ function stepping(): {
 }
 
 describe("a message that is edited before its turn", () => {
-  it("says what it says now, and its window is open again", async () => {
+  it("complaint 37: says what it says now, and its window is open again", async () => {
     const at = await setUp();
     const message = await at.platform.say("c1", "Book a table at sevn");
     await at.clock.advance(250);
@@ -332,7 +332,7 @@ describe("an edit that makes a message of a group speak to the agent", () => {
 });
 
 describe("a message that is edited after its turn", () => {
-  it("is told of with the next message, and only then", async () => {
+  it("complaint 37: is told of with the next message, and only then", async () => {
     const at = await setUp();
     const message = await at.platform.say("c1", "Book a table at seven", { whole: true });
     await at.clock.advance(0);
@@ -511,7 +511,7 @@ describe("a message that is edited while it is answered", () => {
     expect(at.platform.textsIn("c1")).toEqual(["at eight"]);
   });
 
-  it("is told of to the running agent before its next step, once, where that is wanted", async () => {
+  it("complaint 37: is told of to the running agent before its next step, once, where that is wanted", async () => {
     const agent = stepping();
     const at = await setUp({ answer: agent.answer, rules: STEER });
     const message = await at.platform.say("c1", "seven", { whole: true });

@@ -32,7 +32,7 @@ describe("what a command is answered with", () => {
     expect(await ask("/memory")).toBe("Dieser Agent merkt sich nichts über das Gespräch hinaus.");
     expect(await ask("/forget")).toContain("Schicke /forget und die Nummer");
     expect(await ask("/context")).toMatch(/Gespräch|Kontext|nichts|noch/);
-    expect(await ask("/help")).toContain("/help — Was ich kann");
+    expect(await ask("/help")).toContain("/why — Was aus den letzten Nachrichten wurde");
     expect(await ask("/model")).toContain("Hier antwortet helper");
     // What says nothing of a language changes nothing.
     await ask("ok");

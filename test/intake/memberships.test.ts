@@ -1,9 +1,9 @@
 import { describe, expect, it } from "vitest";
 import type { MembershipEvent, Place } from "../../src/core/events.ts";
-import { onSqlite } from "../support/database.ts";
+import { onStore } from "../support/database.ts";
 import { type Taking, takingIn } from "./set-up.ts";
 
-const open = onSqlite();
+const open = onStore();
 const FORUM: Place = { chat: "g", kind: "group" };
 
 function told(now: MembershipEvent["now"], id: string, place: Place = FORUM): MembershipEvent {

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { allGrants, grant } from "../../src/store/people.ts";
 import { prune } from "../../src/store/upkeep.ts";
-import { onSqlite } from "../support/database.ts";
+import { onStore } from "../support/database.ts";
 import { type Taking, takingIn } from "./set-up.ts";
 
-const open = onSqlite();
+const open = onStore();
 const HOUR_MS = 3_600_000;
 const CODE =
   /^This bot is private\. Give this code to its owner within the hour, and you will be let in: ([A-HJ-NP-Z2-9]{8})$/;

@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import type { Place } from "../../src/core/events.ts";
-import { onSqlite } from "../support/database.ts";
+import { onStore } from "../support/database.ts";
 import { AGENT } from "../support/gateway.ts";
 import { takingIn } from "./set-up.ts";
 
-const open = onSqlite();
+const open = onStore();
 const OPEN = { open: true, turnsPerHour: 2 };
 const MINUTE_MS = 60_000;
 const GROUP: Place = { chat: "g", kind: "group" };

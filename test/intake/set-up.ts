@@ -69,6 +69,10 @@ export function takingIn(
       deliver: (chat) => void effects.push(`deliver ${chat}`),
       stop: (chat) => void effects.push(`stop ${chat}`),
       forget: (chat) => void effects.push(`forget ${chat}`),
+      resumed: (chat) => void effects.push(`resumed ${chat}`),
+      interrupt: (chat) => void effects.push(`interrupt ${chat}`),
+      sign: ({ ref, as }) => void effects.push(`sign ${ref} ${as}`),
+      unsign: (_to, refs) => void effects.push(`unsign ${refs.join()}`),
       correct: () => {},
     },
   });

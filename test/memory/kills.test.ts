@@ -5,7 +5,8 @@ import type { FactOwner } from "../../src/core/memory.ts";
 import { Memory } from "../../src/memory/memory.ts";
 import { keyOf } from "../../src/memory/owners.ts";
 import type { Database } from "../../src/store/database.ts";
-import { factsOf, openMemory, touch, type Touch } from "../../src/store/memory.ts";
+import { openMemory, touch, type Touch } from "../../src/store/memory.ts";
+import { factsOf } from "../../src/store/memory-facts.ts";
 import { definition } from "../agent/set-up.ts";
 import { type LoggedLine, memoryLog } from "../support/channel-host.ts";
 import { type ManualClock, manualClock } from "../support/clock.ts";
@@ -43,6 +44,7 @@ function memoryOn(
     },
     agent: () => HELPER,
     folder: () => "/nowhere",
+    bounded: async () => undefined,
     clock,
     log: memoryLog(logged),
     wake: () => {},

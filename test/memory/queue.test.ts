@@ -7,16 +7,17 @@ import type { ChatId } from "../../src/core/identity.ts";
 import { inProcess } from "../../src/dispatch/in-process.ts";
 import { DISTILLED_AT_ONCE, Memory } from "../../src/memory/memory.ts";
 import { keyOf } from "../../src/memory/owners.ts";
-import { factsOf, touch, type Touch } from "../../src/store/memory.ts";
+import { touch, type Touch } from "../../src/store/memory.ts";
+import { factsOf } from "../../src/store/memory-facts.ts";
 import { definition, memoryBlobs, turn } from "../agent/set-up.ts";
 import { type LoggedLine, memoryLog } from "../support/channel-host.ts";
 import { type ManualClock, manualClock, settle } from "../support/clock.ts";
-import { onSqlite } from "../support/database.ts";
+import { onStore } from "../support/database.ts";
 import { startOpenAi } from "../support/models/openai.ts";
 import type { ModelServer } from "../support/models/server.ts";
 import { facts, MEMORY_SETTINGS } from "./remembering.ts";
 
-const open = onSqlite();
+const open = onStore();
 const servers: ModelServer[] = [];
 
 afterEach(async () => {
@@ -82,6 +83,7 @@ async function setUp(agent: Partial<AgentDefinition> = {}): Promise<{
     desk: runner,
     agent: () => helper,
     folder: () => "/nowhere",
+    bounded: async () => undefined,
     clock,
     log,
     wake: (key, at) => dispatcher.wake("memory", key, at),

@@ -2,7 +2,7 @@ import { onTestFinished } from "vitest";
 import { setImmediate as nextLoop } from "node:timers/promises";
 import type { AgentDefinition, MemorySettings } from "../../src/core/agent.ts";
 import type { FactOwner } from "../../src/core/memory.ts";
-import { factsOf } from "../../src/store/memory.ts";
+import { factsOf } from "../../src/store/memory-facts.ts";
 import type { MessageEvent } from "../../src/core/events.ts";
 import { realAgents } from "../support/agents.ts";
 import { type ManualClock, manualClock } from "../support/clock.ts";

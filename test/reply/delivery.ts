@@ -26,6 +26,8 @@ export type Delivery = {
   run(ms?: number, lane?: ChatId): Promise<void>;
   /** The process ends at its `step`-th step, which is a statement, or the beginning or the end of a call to the platform. */
   runUntilKilled(step: number): Promise<"killed" | "done">;
+  /** Another process that sends there, over a connection of its own. */
+  another(over?: Database): Deliver;
   states(): Promise<readonly string[]>;
 };
 
@@ -34,6 +36,8 @@ export const TO: ChatAddress = { channel: "toy", chat: "c1" };
 export async function delivery(
   database: Database,
   abilities: ToyAbilities = { finds: true },
+  /** Whether other processes may send as well. */
+  others = false,
 ): Promise<Delivery> {
   const platform = new ToyPlatform(abilities);
   const clock = manualClock();
@@ -54,8 +58,15 @@ export async function delivery(
   await platform.say(TO.chat, "hello");
   await clock.advance(1);
 
+  let processes = 0;
   const process = (by: Pick<Parameters<typeof deliver>[0], "database" | "cutOff">, toy: Channel): Deliver =>
-    deliver({ ...by, channel: () => toy, clock, log: memoryLog(logged) });
+    deliver({
+      ...by,
+      channel: () => toy,
+      clock,
+      log: memoryLog(logged),
+      ...(others ? { owner: `process ${(processes += 1)}` } : {}),
+    });
   /** The process that lives on from one run to the next. */
   let alive: Deliver | undefined;
   const run = async (work: Deliver, ms: number, lane = chat): Promise<void> => {
@@ -81,10 +92,11 @@ export async function delivery(
       await insertPieces(database.db, pieces, clock.now());
     },
     chatIn: async (topic) => ({ chat: await chatAt({ ...place, topic }), to: { ...TO, topic } }),
-    run(ms = 60_000, lane = chat) {
+    run(ms = others ? 120_000 : 60_000, lane = chat) {
       alive ??= process({ database, cutOff: new AbortController().signal }, channel);
       return run(alive, ms, lane);
     },
+    another: (over = database) => process({ database: over, cutOff: new AbortController().signal }, channel),
     async runUntilKilled(step) {
       alive = undefined;
       const cutOff = new AbortController();
@@ -114,9 +126,11 @@ export async function delivery(
         ...(channel.find ? { find: (...call) => around(() => channel.find?.(...call)) } : {}),
         takeBack: (...call) => around(() => channel.takeBack?.(...call)),
       };
-      await run(process({ database: mortal, cutOff: cutOff.signal }, toy), 60_000).catch((error: unknown) => {
-        if (!cutOff.signal.aborted) throw error;
-      });
+      await run(process({ database: mortal, cutOff: cutOff.signal }, toy), 120_000).catch(
+        (error: unknown) => {
+          if (!cutOff.signal.aborted) throw error;
+        },
+      );
       return cutOff.signal.aborted ? "killed" : "done";
     },
     async states() {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { PieceBody } from "../../src/core/channel.ts";
-import { onSqlite } from "../support/database.ts";
+import { onStore } from "../support/database.ts";
 import type { ToyAbilities, ToyPlatform } from "../support/toy-channel.ts";
 import { delivery, photo, text, TO } from "./delivery.ts";
 
@@ -25,7 +25,7 @@ const SECOND_KILLS = process.env["PERCH_LONG"]
   ? [NEVER, ...Array.from({ length: 20 }, (_, at) => 1 + at * 3)]
   : [NEVER, 23];
 
-const open = onSqlite();
+const open = onStore();
 
 type Counts = {
   kills: number;
@@ -42,13 +42,14 @@ async function killed(
   bodies: readonly PieceBody[],
   first: ReturnType<ToyPlatform["outcome"]>,
   seconds: readonly number[] = SECOND_KILLS,
+  others = false,
 ): Promise<Counts> {
   const counts = { kills: 0, lost: 0, twice: 0, marked: 0, lateTexts: 0, lateFiles: 0 };
   const database = await open();
   for (const second of seconds) {
     for (let step = 1; ; step += 1) {
       for (const table of ["piece", "sent", "inbox"] as const) await database.db.deleteFrom(table).execute();
-      const { platform, clock, plan, run, runUntilKilled } = await delivery(database, abilities);
+      const { platform, clock, plan, run, runUntilKilled } = await delivery(database, abilities, others);
       platform.outcome = (_piece, _attempt, send) => (send === 1 ? first : "shown");
       await plan(...bodies);
       if ((await runUntilKilled(step)) === "done") break;
@@ -110,5 +111,16 @@ it.each(["goes through", "is shown, and its answer is lost"])(
     const counts = await killed({}, ANSWERS["two texts"] ?? [], FIRST_SENDS[first] ?? "shown", [NEVER]);
     expect(counts).toMatchObject({ lost: 0, lateTexts: 0 });
     expect(counts.twice).toBeLessThanOrEqual(counts.marked);
+  },
+);
+
+it.each(["goes through", "is shown, and its answer is lost"])(
+  "killed anywhere, where several processes send: of texts whose first send %s nothing is lost, and what comes twice is marked",
+  async (first) => {
+    const bodies = ANSWERS["two texts"] ?? [];
+    const counts = await killed({}, bodies, FIRST_SENDS[first] ?? "shown", [NEVER], true);
+    expect(counts).toMatchObject({ lost: 0, lateTexts: 0 });
+    expect(counts.twice).toBeLessThanOrEqual(counts.marked);
+    expect(counts.kills).toBeGreaterThan(10);
   },
 );

@@ -4,8 +4,10 @@ import type { ChannelRules } from "../../src/core/rules.ts";
 import { Intake } from "../../src/intake/intake.ts";
 import type { Correction } from "../../src/store/asides.ts";
 import type { Database } from "../../src/store/database.ts";
-import { endPiece, insertPieces } from "../../src/store/pieces.ts";
-import { abandonTurn, type ClaimedTurn, claimTurn, commitTurn } from "../../src/store/turns.ts";
+import { insertPieces } from "../../src/store/pieces.ts";
+import { endPiece } from "../../src/store/sending.ts";
+import { abandonTurn } from "../../src/store/turn-ends.ts";
+import { type ClaimedTurn, claimTurn, commitTurn } from "../../src/store/turns.ts";
 import { prune, recover } from "../../src/store/upkeep.ts";
 import { memoryLog } from "../support/channel-host.ts";
 import { manualClock } from "../support/clock.ts";
@@ -34,6 +36,10 @@ async function setUp(database: Database, rules: Partial<ChannelRules> = {}) {
       deliver: () => {},
       stop: () => {},
       forget: () => {},
+      resumed: () => {},
+      interrupt: () => {},
+      sign: () => {},
+      unsign: () => {},
       correct: (_chat, correction) => void corrected.push(correction),
     },
   });

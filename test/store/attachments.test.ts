@@ -4,21 +4,22 @@ import type { MessageEvent } from "../../src/core/events.ts";
 import type { ChatId } from "../../src/core/identity.ts";
 import { unusable } from "../../src/media/taken.ts";
 import {
-  beginAttachment,
   finishAttachment,
   insertAttachments,
   quotedSeq,
   replaceAttachments,
 } from "../../src/store/attachments.ts";
+import { beginAttachment } from "../../src/store/fetches.ts";
 import { chatOf, currentThread } from "../../src/store/chats.ts";
 import type { Database } from "../../src/store/database.ts";
 import { insertEvent, isInIntent, openIntent, withdrawWaiting } from "../../src/store/inbox.ts";
 import { storyOf } from "../../src/store/queue.ts";
-import { type Claim, claimTurn } from "../../src/store/turns.ts";
+import { type Claim, claimTurn, commitTurn } from "../../src/store/turns.ts";
 import { openWork } from "../../src/store/upkeep.ts";
 import { eachDatabase } from "../support/database.ts";
 
 const NOW = 1_700_000_000_000;
+const FETCHER = { owner: "test", now: NOW, until: NOW + 60_000 };
 const text = (words: string): TextBlock => ({ type: "text", text: words });
 const file = (ref: string): Unfetched => ({ type: "unfetched", kind: "file", ref, declared: {} });
 
@@ -88,7 +89,7 @@ eachDatabase("attachments", (open) => {
   it("are those of the message and, on request, of what it quotes, each known by its place", async () => {
     const database = await open();
     const { id, chat, attachments } = await put(database, "all", "waiting");
-    const tasks = await Promise.all(attachments.map((one) => beginAttachment(database, one)));
+    const tasks = await Promise.all(attachments.map((one) => beginAttachment(database, one, FETCHER)));
     expect(tasks.map((task) => [task?.unfetched.ref, task?.listening])).toEqual([
       ["quoted", false],
       ["own 0", false],
@@ -150,10 +151,12 @@ eachDatabase("the media of a message that is edited", (open) => {
       { id: attachments[2], seq: 2, state: "done" },
       { id: attachments[3], seq: 3, state: "waiting" },
     ]);
-    expect(await beginAttachment(database, fresh[0]!)).toMatchObject({ unfetched: { ref: "c" } });
-    expect(await beginAttachment(database, attachments[3]!)).toMatchObject({ unfetched: { ref: "b" } });
+    expect(await beginAttachment(database, fresh[0]!, FETCHER)).toMatchObject({ unfetched: { ref: "c" } });
+    expect(await beginAttachment(database, attachments[3]!, FETCHER)).toMatchObject({
+      unfetched: { ref: "b" },
+    });
     // What was on its way when it was taken out of the message is nobody's now.
-    expect(await beginAttachment(database, attachments[1]!)).toBeUndefined();
+    expect(await beginAttachment(database, attachments[1]!, FETCHER)).toBeUndefined();
     expect(await finishAttachment(database, attachments[1]!, SEEN)).toEqual([]);
   });
 });
@@ -165,8 +168,14 @@ eachDatabase("a message that is listened to", (open) => {
     const database = await open();
     const { chat, attachments } = await put(database, "own", "listening");
     expect(await claim(database, chat)).toEqual({ kind: "idle" });
-    expect(await openWork(database)).toEqual({ turns: [], attachments, deliveries: [], tasks: [] });
-    expect(await beginAttachment(database, attachments[0]!)).toMatchObject({ listening: true });
+    const fetched = attachments.map((id) => ({ id, channel: "toy" }));
+    expect(await openWork(database, NOW)).toEqual({
+      turns: [],
+      attachments: fetched,
+      deliveries: [],
+      tasks: [],
+    });
+    expect(await beginAttachment(database, attachments[0]!, FETCHER)).toMatchObject({ listening: true });
   });
 
   it("waits for its turn as soon as one of its media calls, with all of them and what it quotes", async () => {
@@ -175,7 +184,9 @@ eachDatabase("a message that is listened to", (open) => {
     const [first = 0, second = 0] = attachments;
     const further = (await finishAttachment(database, first, SEEN, heard(true))) ?? [];
     expect(further).toHaveLength(1);
-    expect(await beginAttachment(database, further[0]!)).toMatchObject({ unfetched: { ref: "quoted" } });
+    expect(await beginAttachment(database, further[0]!, FETCHER)).toMatchObject({
+      unfetched: { ref: "quoted" },
+    });
     expect(await finishAttachment(database, second, SEEN, heard(false))).toEqual([]);
     expect(await claim(database, chat)).toEqual({ kind: "idle" });
     await finishAttachment(database, further[0]!, SEEN);
@@ -241,6 +252,13 @@ eachDatabase("a member of a group", (open) => {
       });
       const claimed = await claim(database, chat);
       if (claimed.kind !== "turn") throw new Error(claimed.kind);
+      await commitTurn(database, claimed.turn, {
+        state: "done",
+        messages: "consumed",
+        error: "",
+        pieces: [],
+        now: NOW,
+      });
       return claimed.turn.messages[0]?.speaker;
     };
     const group = { chat: "g", kind: "group" } as const;

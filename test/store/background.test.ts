@@ -15,12 +15,14 @@ import { changeTask, findTask, insertTask, tasksOf } from "../../src/store/backg
 import { chatOf } from "../../src/store/chats.ts";
 import type { Database } from "../../src/store/database.ts";
 import { moveChat } from "../../src/store/moves.ts";
+import { pauseByCommand } from "../../src/store/pauses.ts";
 import { renameChannel } from "../../src/store/rename.ts";
 import { prune, recover } from "../../src/store/upkeep.ts";
 import { eachDatabase } from "../support/database.ts";
 
 const NOW = 1_700_000_000_000;
 const WORDS = { kind: "text", rendered: { text: "done", marks: [] } } as const;
+const TELL = { hold: undefined, now: NOW };
 const DONE = { status: "success", result: "nine ships", error: "" } as const;
 
 eachDatabase("background tasks", (open) => {
@@ -35,7 +37,13 @@ eachDatabase("background tasks", (open) => {
     const database = await open();
     const chat = await chatOf(database.db, "toy", { chat: "c1", kind: "private" });
     const claim = (row: number, now = NOW): Promise<TaskClaim> =>
-      claimTask(database, row, { now, isOpen: (id) => id === "toy", givenUp: "given up" });
+      claimTask(database, row, {
+        owner: "test",
+        now,
+        until: now + 60_000,
+        isOpen: (id) => id === "toy",
+        givenUp: "given up",
+      });
     return {
       database,
       chat,
@@ -47,6 +55,8 @@ eachDatabase("background tasks", (open) => {
           agent: "helper",
           thread: `${of}/helper/1`,
           language: "en",
+          person: "ada",
+          byOwner: false,
         } as const;
         return (await insertTask(database, origin, { agent: "scout", prompt }, NOW))?.row ?? 0;
       },
@@ -60,6 +70,20 @@ eachDatabase("background tasks", (open) => {
 
   const planned = async ({ db }: Database): Promise<readonly unknown[]> =>
     await db.selectFrom("piece").select(["chat_id", "channel", "to_chat", "body"]).orderBy("id").execute();
+
+  it("are not told of while the agent keeps still in their chat", async () => {
+    const { database, chat, begin, claim, run } = await setUp();
+    const row = await begin();
+    await endTask(database, await run(row), DONE, NOW);
+    const told = await claim(row);
+    if (told.kind !== "tell") throw new Error(`it is ${told.kind}`);
+    const until = NOW + 60_000;
+    await database.db.transaction().execute((trx) => pauseByCommand(trx, chat, { until, why: "", now: NOW }));
+    expect(await claim(row)).toEqual({ kind: "after turn", chat, at: until });
+    expect(await tellTask(database, told.open, [WORDS], TELL)).toEqual({ chat, held: NOW });
+    expect(await planned(database)).toEqual([]);
+    expect(await claim(row, until)).toMatchObject({ kind: "tell" });
+  });
 
   it("count their names in their chat, also where many are begun at once", async () => {
     const { database, chat, begin } = await setUp();
@@ -114,15 +138,15 @@ eachDatabase("background tasks", (open) => {
     expect(await openTasks(database)).toEqual([{ row, at: 0 }]);
     const running = await run(row);
     expect(running.task).toMatchObject({ status: "running", attempts: 1 });
-    expect(await openTasks(database)).toEqual([]);
+    expect(await openTasks(database)).toEqual([{ row, at: NOW + 60_000 }]);
     expect(await endTask(database, running, DONE, NOW + 5)).toBe(true);
     expect(await endTask(database, running, DONE, NOW + 6)).toBe(false);
     expect(await openTasks(database)).toEqual([{ row, at: 0 }]);
     const told = await claim(row);
     if (told.kind !== "tell") throw new Error(told.kind);
     expect(told.open.task).toMatchObject({ status: "success", result: "nine ships", endedAt: NOW + 5 });
-    expect(await tellTask(database, told.open, [WORDS], NOW)).toBe(chat);
-    expect(await tellTask(database, told.open, [WORDS], NOW)).toBeUndefined();
+    expect(await tellTask(database, told.open, [WORDS], TELL)).toEqual({ chat });
+    expect(await tellTask(database, told.open, [WORDS], TELL)).toBeUndefined();
     expect(await claim(row)).toEqual({ kind: "idle" });
     expect(await openTasks(database)).toEqual([]);
     expect(await planned(database)).toHaveLength(1);
@@ -242,7 +266,7 @@ eachDatabase("background tasks", (open) => {
     ]);
     const told = await claim(row);
     if (told.kind !== "tell") throw new Error(told.kind);
-    expect(await tellTask(database, told.open, [WORDS], NOW)).toBe(into);
+    expect(await tellTask(database, told.open, [WORDS], TELL)).toEqual({ chat: into });
     expect(await planned(database)).toMatchObject([{ chat_id: into, to_chat: "c1" }]);
   });
 
@@ -253,7 +277,7 @@ eachDatabase("background tasks", (open) => {
     expect(await prune(database, NOW + 1)).toBe(0); // nobody has been told yet
     for (const row of rows) {
       const told = await claim(row);
-      if (told.kind === "tell") await tellTask(database, told.open, [], NOW);
+      if (told.kind === "tell") await tellTask(database, told.open, [], TELL);
     }
     await prune(database, NOW);
     expect(await tasksOf(database, chat)).toHaveLength(2);
@@ -272,7 +296,7 @@ eachDatabase("background tasks", (open) => {
     await begin();
     await database.db.deleteFrom("background_task").where("chat_id", "=", chat).execute();
     expect(await endTask(database, running, DONE, NOW)).toBe(false);
-    expect(await tellTask(database, running, [WORDS], NOW)).toBeUndefined();
+    expect(await tellTask(database, running, [WORDS], TELL)).toBeUndefined();
     expect(await planned(database)).toEqual([]);
   });
 });

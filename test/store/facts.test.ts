@@ -8,7 +8,8 @@ import { systemClock } from "../../src/core/clock.ts";
 import type { MessageEvent } from "../../src/core/events.ts";
 import type { ChatId } from "../../src/core/identity.ts";
 import { dropAsides, trimAsides } from "../../src/store/asides.ts";
-import { beginAttachment, finishAttachment, insertAttachments } from "../../src/store/attachments.ts";
+import { finishAttachment, insertAttachments } from "../../src/store/attachments.ts";
+import { beginAttachment } from "../../src/store/fetches.ts";
 import { FileBlobs } from "../../src/store/blobs.ts";
 import { channelState } from "../../src/store/channel-state.ts";
 import { chatOf, currentThread, freshThread } from "../../src/store/chats.ts";
@@ -24,18 +25,13 @@ import {
   withdrawWaiting,
 } from "../../src/store/inbox.ts";
 import { allGrants, claimCode, grant, hasOwner, revoke, useClaimCode } from "../../src/store/people.ts";
-import {
-  endPiece,
-  insertPieces,
-  markSending,
-  nextPiece,
-  parkChat,
-  unparkChat,
-} from "../../src/store/pieces.ts";
+import { insertPieces, nextPiece, unparkChat } from "../../src/store/pieces.ts";
+import { endPiece, markSending, parkChat } from "../../src/store/sending.ts";
 import { queued, retryDead, storyOf } from "../../src/store/queue.ts";
 import { ownMessage, pendingReaction } from "../../src/store/reactions.ts";
 import { renameChannel } from "../../src/store/rename.ts";
-import { abandonTurn, claimTurn, commitTurn, renewHold } from "../../src/store/turns.ts";
+import { abandonTurn } from "../../src/store/turn-ends.ts";
+import { claimTurn, commitTurn, renewHold } from "../../src/store/turns.ts";
 import { openWork, prune, recover, suspects } from "../../src/store/upkeep.ts";
 import { eachDatabase, onSqlite } from "../support/database.ts";
 
@@ -53,6 +49,7 @@ const MESSAGE: MessageEvent = {
   addressed: true,
 };
 const NOW = 1_700_000_000_000;
+const FETCHER = { owner: "test", now: NOW, until: NOW + 60_000 };
 const isOpen = (): boolean => true;
 const stateOf = (database: Database, channel: string): ChannelState =>
   channelState(database, channel, { owner: "test", clock: systemClock });
@@ -131,13 +128,13 @@ eachDatabase("the facts", (open) => {
     const by = { owner: "me", until: NOW + 60_000, isOpen };
     expect(await claimTurn(database, chat, { ...by, now: NOW })).toEqual({ kind: "wait", at: NOW + 300 });
     expect(await claimTurn(database, chat, { ...by, now: NOW + 300 })).toEqual({ kind: "idle" });
-    const task = await beginAttachment(database, attachments[0]!);
+    const task = await beginAttachment(database, attachments[0]!, FETCHER);
     expect(task).toMatchObject({ chat, attempt: 1, unfetched: { ref: "f1" } });
     await finishAttachment(database, task!.id, {
       blocks: [{ type: "text", text: "[a photo]" }],
       outcome: "seen",
     });
-    expect(await beginAttachment(database, task!.id)).toBeUndefined();
+    expect(await beginAttachment(database, task!.id, FETCHER)).toBeUndefined();
     const claim = await claimTurn(database, chat, { ...by, now: NOW + 300 });
     if (claim.kind !== "turn") throw new Error(claim.kind);
     expect(claim.turn).toMatchObject({ thread: `${chat}/helper/1`, to: { channel: "toy", chat: "c" } });
@@ -190,7 +187,7 @@ eachDatabase("the facts", (open) => {
     if (claim.kind !== "turn") throw new Error(claim.kind);
     await abandonTurn(database, claim.turn, NOW);
     expect(await joins()).toBeUndefined();
-    expect(await openWork(database)).toMatchObject({ turns: [{ chat }] });
+    expect(await openWork(database, NOW)).toMatchObject({ turns: [{ chat }] });
   });
 
   it("refuse every write of a holder that was succeeded", async () => {
@@ -290,9 +287,9 @@ eachDatabase("the facts", (open) => {
         isOpen,
       });
       expect(claim.kind).toBe("turn");
-      expect(await openWork(database)).toMatchObject({ turns: [] });
+      expect(await openWork(database, NOW)).toMatchObject({ turns: [] });
       expect(await recover(database, NOW)).toEqual({ turns: 1, messages: 1 });
-      expect(await openWork(database)).toMatchObject({ turns: [{ chat, at: NOW }] });
+      expect(await openWork(database, NOW)).toMatchObject({ turns: [{ chat, at: NOW }] });
     }
     const dead = await claimTurn(database, chat, {
       owner: "p4",
@@ -327,9 +324,9 @@ eachDatabase("the facts", (open) => {
     expect(await nextPiece(database, chat)).toMatchObject({ body: piece("two").body });
     await parkChat(database, chat, "send.chat_closed");
     expect(await nextPiece(database, chat)).toBeUndefined();
-    expect(await openWork(database)).toMatchObject({ deliveries: [] });
+    expect(await openWork(database, NOW)).toMatchObject({ deliveries: [] });
     expect(await database.db.transaction().execute((trx) => unparkChat(trx, chat))).toBe(2);
-    expect(await openWork(database)).toMatchObject({ deliveries: [{ chat }] });
+    expect(await openWork(database, NOW)).toMatchObject({ deliveries: [{ chat }] });
   });
 
   it("forget what ended long ago, and nothing that is open", async () => {
@@ -494,7 +491,7 @@ describe("what is open on SQLite", () => {
     };
     const db = database.db.withPlugin(keep);
     const seen: Database = { ...database, db, light: (work) => db.transaction().execute(work) };
-    await openWork(seen);
+    await openWork(seen, NOW);
     await suspects(seen);
     await nextPiece(seen, chat);
     await parkChat(seen, chat, "closed");

@@ -12,7 +12,8 @@ import {
   pendingForgets,
 } from "../../src/store/forget.ts";
 import { insertEvent, openIntent } from "../../src/store/inbox.ts";
-import { beginWork, factsOf, finishWork, touch } from "../../src/store/memory.ts";
+import { beginWork, finishWork, touch } from "../../src/store/memory.ts";
+import { factsOf } from "../../src/store/memory-facts.ts";
 import { insertPieces } from "../../src/store/pieces.ts";
 import { threadStore } from "../../src/store/threads.ts";
 import { claimTurn, commitTurn } from "../../src/store/turns.ts";
@@ -202,11 +203,10 @@ eachDatabase("all of a chat", (open) => {
     const database = await open();
     const chat = await said(database, "ada");
     const other = await said(database, "bob");
-    expect(await othersAtWork(database.db, chat)).toBe(false);
+    expect(await othersAtWork(database.db, chat, NOW)).toBe(false);
     await claimed(database, other);
-    expect([await othersAtWork(database.db, chat), await othersAtWork(database.db, other)]).toEqual([
-      true,
-      false,
-    ]);
+    expect([await othersAtWork(database.db, chat, NOW), await othersAtWork(database.db, other, NOW)]).toEqual(
+      [true, false],
+    );
   });
 });

@@ -4,9 +4,7 @@ import type { Fact, FactOwner } from "../../src/core/memory.ts";
 import type { Database } from "../../src/store/database.ts";
 import {
   beginWork,
-  factsOf,
   finishWork,
-  forgetFact,
   giveUp,
   nextDue,
   openMemory,
@@ -14,6 +12,7 @@ import {
   touch,
   type Touch,
 } from "../../src/store/memory.ts";
+import { factsOf, forgetFact } from "../../src/store/memory-facts.ts";
 import { saidByOthers } from "../../src/store/unsaid.ts";
 import { moveChatsMemory, movePersonsMemory } from "../../src/store/memory-moves.ts";
 import { renameChannel } from "../../src/store/rename.ts";

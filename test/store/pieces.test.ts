@@ -3,15 +3,8 @@ import type { ChatId } from "../../src/core/identity.ts";
 import { chatOf } from "../../src/store/chats.ts";
 import type { Database } from "../../src/store/database.ts";
 import { insertEvent } from "../../src/store/inbox.ts";
-import {
-  endPiece,
-  insertPieces,
-  markSending,
-  type NewPiece,
-  nextPiece,
-  piecesInDoubt,
-  replanPiece,
-} from "../../src/store/pieces.ts";
+import { insertPieces, type NewPiece, nextPiece, piecesInDoubt } from "../../src/store/pieces.ts";
+import { endPiece, markSending, replanPiece } from "../../src/store/sending.ts";
 import { knownAround, otherTopicsWritten } from "../../src/store/sent.ts";
 import { openWork, prune } from "../../src/store/upkeep.ts";
 import { eachDatabase } from "../support/database.ts";
@@ -199,10 +192,10 @@ eachDatabase("a piece", (open) => {
     ]);
     // The sweep finds its chat, though nothing else is to be sent there.
     await endPiece(database, first.id + 1, { state: "sent", ids: ["7"], now: NOW + 5 });
-    expect((await openWork(database)).deliveries).toEqual([{ chat, at: 0 }]);
+    expect((await openWork(database, NOW)).deliveries).toEqual([{ chat, at: 0 }]);
     await endPiece(database, first.id, { state: "unknown", error: "lost", now: NOW + 6 });
     expect(await piecesInDoubt(database, chat)).toEqual([]);
-    expect((await openWork(database)).deliveries).toEqual([]);
+    expect((await openWork(database, NOW)).deliveries).toEqual([]);
   });
 
   it("asks its question in the transaction that plans it, or not at all", async () => {

@@ -53,7 +53,17 @@ export function manualClock(start = 1_700_000_000_000): ManualClock {
   };
 }
 
+const busy: (() => boolean)[] = [];
+
+/** Work outside of this process, such as a server's, is waited for while it lasts. */
+export function settlesAfter(isBusy: () => boolean): void {
+  busy.push(isBusy);
+}
+
 /** Lets promises and finished I/O run; no time passes. */
 export async function settle(): Promise<void> {
-  for (let round = 0; round < 10; round += 1) await new Promise((resolve) => setImmediate(resolve));
+  for (let round = 0; round < 10; round += 1) {
+    await new Promise((resolve) => setImmediate(resolve));
+    if (busy.some((isBusy) => isBusy())) round = -1;
+  }
 }

@@ -24,6 +24,7 @@ import type { Programs } from "../../src/media/programs.ts";
 import { inThisProcess, type Workshop } from "../../src/media/workshop.ts";
 import { MEDIA_LIMITS } from "./media.ts";
 import { manualClock } from "./clock.ts";
+import { serverAgain } from "./database.ts";
 import { type LoggedLine, memoryJournal, memoryLog, NO_STUDIO } from "./channel-host.ts";
 import { ToyPlatform, toyKind } from "./toy-channel.ts";
 
@@ -48,6 +49,20 @@ export const OPEN_TO_ADA: ChannelRules = {
   context: 0,
   away: { answerMs: 24 * 3_600_000, digestMs: 7 * 24 * 3_600_000 },
   pauseMs: 0,
+  unaskedPerDay: 20,
+  gather: {
+    textMs: 300,
+    fragmentMs: 1_500,
+    mediaMs: 1_500,
+    albumMs: 1_000,
+    forwardMs: 300,
+    longestMs: 10_000,
+    messages: 12,
+    characters: 50_000,
+  },
+  during: "steer",
+  queueLimit: 20,
+  waitingSign: "reaction",
   commands: {},
   chats: {},
 };
@@ -75,9 +90,15 @@ export type TestGatewayOptions = {
   readonly clock?: Clock;
   /** Of an earlier gateway, to go on as after a restart. */
   readonly folder?: string;
+  /** Whether other processes may be at the same facts. */
+  readonly others?: true;
   readonly platform?: ToyPlatform;
   readonly idempotent?: true;
   readonly rules?: Partial<ChannelRules>;
+  /** IANA, of the agents; this machine's without it. */
+  readonly timeZone?: string;
+  readonly schedules?: Rules["schedules"];
+  readonly budgets?: Rules["budgets"];
   readonly agents?: readonly AgentDefinition[];
   /** A real runner, where the test is about threads. */
   readonly runner?: (database: Database, blobs: FileBlobs) => AgentRunner & Partial<AgentDesk>;
@@ -96,12 +117,24 @@ export type TestGatewayOptions = {
   readonly answer?: (turn: AgentTurn, signal: AbortSignal) => Promise<string> | string;
 };
 
+const onServer = serverAgain();
+/** By the folder that belongs to it. */
+const databases = new Map<string, Database>();
+
+/** What was opened with the folder before, or a new one. */
+async function openIn(folder: string): Promise<Database> {
+  if (!onServer) return await openSqlite(join(folder, "perch.db"));
+  const database = await onServer(databases.get(folder));
+  databases.set(folder, database);
+  return database;
+}
+
 /** The real gateway on a real database, with a toy platform and an agent that says what the test wants. */
 export async function testGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const clock = options.clock ?? manualClock();
   const folder = options.folder ?? (await mkdtemp(join(tmpdir(), "perch-gateway-")));
   const platform = options.platform ?? new ToyPlatform();
-  const database = await openSqlite(join(folder, "perch.db"));
+  const database = await openIn(folder);
   const blobs = new FileBlobs(join(folder, "blobs"));
   const logged: LoggedLine[] = [];
   const asked: AgentTurn[] = [];
@@ -124,6 +157,9 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
   const rules: Rules = {
     channels: new Map([["toy", { ...OPEN_TO_ADA, ...options.rules }]]),
     agents: new Map(agents.map((agent) => [agent.name, agent])),
+    ...(options.timeZone === undefined ? {} : { timeZone: options.timeZone }),
+    ...(options.schedules === undefined ? {} : { schedules: options.schedules }),
+    ...(options.budgets === undefined ? {} : { budgets: options.budgets }),
   };
   const log = memoryLog(logged);
   const gateway = new Gateway({
@@ -142,6 +178,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     clock,
     log,
     owner: `test-${Math.random()}`,
+    others: options.others ?? false,
   });
   await gateway.start();
   const host: ChannelHost = {

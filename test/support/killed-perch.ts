@@ -36,10 +36,13 @@ export async function killedPerch({
   agents,
   answer,
   after,
+  before,
 }: {
   readonly agents: Readonly<Record<string, { readonly keys: string; readonly prompt: string }>>;
   readonly answer: Reply;
   readonly after?: string | undefined;
+  /** The same of the moment before such a statement, within its transaction. */
+  readonly before?: string | undefined;
 }): Promise<KilledPerch> {
   const origin = Date.now();
   const clock = scaledClock(RATE, origin);
@@ -78,6 +81,7 @@ export async function killedPerch({
           PERCH_LOG: "warn",
           PERCH_CLOCK: `${RATE}@${origin}`,
           ...(after === undefined ? {} : { PERCH_CRASH_AFTER: after, PERCH_CRASH_IF: armed }),
+          ...(before === undefined ? {} : { PERCH_CRASH_BEFORE: before, PERCH_CRASH_IF: armed }),
         },
       });
       const code = await child.ended;

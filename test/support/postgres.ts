@@ -19,10 +19,21 @@ export type PostgresServer = {
 /** Where Debian keeps the programs of a server, which are not in everybody's PATH. */
 const DEBIAN = "/usr/lib/postgresql";
 
-/** Undefined where there is no PostgreSQL on this machine. */
-export async function startPostgres(): Promise<PostgresServer | undefined> {
-  const folder = programs();
-  if (folder === undefined) return undefined;
+const found = programs();
+
+if (found === undefined) {
+  if (process.env["PERCH_TESTS_COMPLETE"])
+    throw new Error("there are no programs of a PostgreSQL server, and a complete run needs them");
+  console.warn("There are no programs of a PostgreSQL server: Perch of many processes is not tested.");
+}
+
+/** What is asked of a suite that needs a server of its own: `describe.skipIf(NO_OWN_POSTGRES)`. */
+export const NO_OWN_POSTGRES = found === undefined;
+
+/** @throws Error where there is no PostgreSQL on this machine. */
+export async function startPostgres(): Promise<PostgresServer> {
+  if (found === undefined) throw new Error("there are no programs of a PostgreSQL server");
+  const folder = found;
   const data = await mkdtemp(join(tmpdir(), "perch-postgres-"));
   // It refuses to run as root.
   const who = process.getuid?.() === 0 ? idsOf("postgres") : {};
@@ -39,7 +50,7 @@ export async function startPostgres(): Promise<PostgresServer | undefined> {
 
   async function start(): Promise<void> {
     server = spawn(
-      join(folder ?? "", "postgres"),
+      join(folder, "postgres"),
       // Many processes of a test connect, each with a pool of its own.
       [
         "-D",

@@ -13,9 +13,9 @@ export type World = {
   readonly model: ModelServer;
   readonly folder: OperatorFolder;
   /** Starts Perch and waits until it says that it is ready. */
-  start(env?: Readonly<Record<string, string>>): Promise<Running>;
+  start(env?: Readonly<Record<string, string>>, args?: readonly string[]): Promise<Running>;
   /** As `start`, without the wait. */
-  spawn(env?: Readonly<Record<string, string>>): Running;
+  spawn(env?: Readonly<Record<string, string>>, args?: readonly string[]): Running;
   /** Runs one command of Perch beside it. */
   perch(...words: readonly string[]): Promise<{ readonly code: number | null; readonly output: string }>;
   close(): Promise<void>;
@@ -54,8 +54,8 @@ export async function world(options: {
     PERCH_CLOCK: `${rate}@${origin}`,
   };
 
-  const spawn = (env: Readonly<Record<string, string>> = {}): Running => {
-    const perch = watched(spawnPerch({ folder: folder.path, env: { ...environment, ...env } }));
+  const spawn = (env: Readonly<Record<string, string>> = {}, args: readonly string[] = []): Running => {
+    const perch = watched(spawnPerch({ folder: folder.path, env: { ...environment, ...env }, args }));
     running.add(perch);
     void perch.ended.then(() => running.delete(perch));
     return perch;
@@ -66,8 +66,8 @@ export async function world(options: {
     model,
     folder,
     spawn,
-    async start(env) {
-      const perch = spawn(env);
+    async start(env, args) {
+      const perch = spawn(env, args);
       await perch.said(/Perch is ready\..*\n/);
       return perch;
     },

@@ -48,6 +48,9 @@ export class ToyPlatform {
   readonly progress: { readonly chat: string; readonly progress: Progress }[] = [];
   /** What the agent has taken up, by chat. */
   readonly taken: { readonly chat: string; readonly refs: readonly string[] }[] = [];
+  /** Our signs at people's messages, by their refs; and how often one was shown. */
+  readonly signs = new Map<string, string>();
+  signed = 0;
   readonly files = new Map<string, AsyncIterable<Uint8Array> | (() => AsyncIterable<Uint8Array>)>();
   host: ChannelHost | undefined;
   readonly abilities: ToyAbilities;
@@ -69,6 +72,8 @@ export class ToyPlatform {
   outcome: (piece: Piece, attempt: Attempt, send: number) => "shown" | "shown, then lost" | Error = () =>
     "shown";
   sends = 0;
+  /** What a send meets on its way. */
+  onTheWay: () => Promise<void> = async () => {};
 
   constructor(abilities: ToyAbilities = {}) {
     this.abilities = abilities;
@@ -236,6 +241,14 @@ export class ToyPlatform {
     return found ? { kind: "found", ids: found.ids } : { kind: "absent" };
   }
 
+  sign(ref: string, sign: string | undefined): void {
+    if (sign === undefined) this.signs.delete(ref);
+    else {
+      this.signs.set(ref, sign);
+      this.signed += 1;
+    }
+  }
+
   takeBack(ids: readonly PlatformId[]): void {
     const gone = this.#messages.find((message) => message.ids.join() === ids.join());
     this.calls.push(`took back ${gone?.shown?.text ?? "nothing"}`);
@@ -314,10 +327,12 @@ function openToy(platform: ToyPlatform, host: ChannelHost, options: { readonly i
     },
     send: async (piece, attempt, signal) => {
       signal.throwIfAborted();
+      await platform.onTheWay();
       return platform.send(piece, attempt);
     },
     progress: async (to, progress) => void platform.progress.push({ chat: to.chat, progress }),
     taken: async (to, refs) => void platform.taken.push({ chat: to.chat, refs }),
+    react: async (_to, ref, sign) => platform.sign(ref, sign),
     startLink: async (code) => `toy://start/${code}`,
     close: async () => {
       platform.host = undefined;

@@ -9,11 +9,11 @@ import { chatOf } from "../../src/store/chats.ts";
 import { Tasks } from "../../src/turns/tasks.ts";
 import { memoryLog } from "../support/channel-host.ts";
 import { manualClock } from "../support/clock.ts";
-import { onSqlite } from "../support/database.ts";
+import { onStore } from "../support/database.ts";
 import { AGENT, testGateway, type TestGateway, type TestGatewayOptions, textOf } from "../support/gateway.ts";
 
 const opened: TestGateway[] = [];
-const onDisk = onSqlite();
+const onDisk = onStore();
 afterEach(async () => {
   for (const gateway of opened.splice(0)) await gateway.close();
 });
@@ -397,8 +397,9 @@ it("a background task that is cancelled when it was claimed and does not run yet
   const chat = await chatOf(database.db, "toy", { chat: "c1", kind: "private" });
   let cancelled: Promise<unknown> | undefined;
   let runs = 0;
-  const tasks = new Tasks({
+  const tasks: Tasks = new Tasks({
     database,
+    owner: "test",
     runner: { work: async () => `run ${(runs += 1)}` },
     clock,
     log: memoryLog([]),
@@ -409,14 +410,18 @@ it("a background task that is cancelled when it was claimed and does not run yet
       return BOSS;
     },
     pieces: { answer: async () => ({ bodies: [] }), words: () => [] },
+    budgets: { ofPayer: async () => undefined },
     folder: () => "/nowhere",
     look: () => async () => [],
     wake: () => {},
+    changed: (row) => tasks.end(row),
+    unasked: async () => undefined,
     deliver: () => {},
     closing: new AbortController().signal,
   });
   const to = { channel: "toy", chat: "c1" };
-  const desk = tasks.deskFor({ chat, to, agent: "helper", thread: "1/helper/1", language: "en" });
+  const origin = { chat, to, agent: "helper", thread: "1/helper/1", language: "en" } as const;
+  const desk = tasks.deskFor({ ...origin, person: "", byOwner: false });
   await desk.start({ agent: "scout", prompt: "x" });
   await tasks.run(1);
   await cancelled;

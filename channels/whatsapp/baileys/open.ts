@@ -127,6 +127,7 @@ export async function openBaileys(settings: WhatsAppSettings, host: ChannelHost)
     takeBack: (to, ids, signal) => sender.takeBack(to, ids, signal),
     progress: (to, progress) => sender.progress(to, progress),
     taken: (to, refs) => sender.taken(to, refs),
+    react: (to, ref, sign, signal) => sender.react(to, ref, sign, signal),
     pair: (wish, signal) => life.pair(wish, signal),
     async close() {
       await sender.close();

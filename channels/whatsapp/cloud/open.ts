@@ -62,6 +62,7 @@ export async function openCloud(settings: WhatsAppSettings, host: ChannelHost): 
     send: (piece, attempt, signal) => send(piece, attempt, sendParts, signal),
     progress: (to, progress) => presence.progress(to, progress),
     taken: (to, refs) => presence.taken(to, refs),
+    react: (to, ref, sign, signal) => presence.react(to, ref, sign, signal),
     async startLink(code) {
       const { digits } = await standing.number(graph);
       return `https://wa.me/${digits}?text=${encodeURIComponent(`/start ${code}`)}`;

@@ -4,6 +4,7 @@ import type { Progress } from "../../../src/core/channel.ts";
 import type { ChatAddress } from "../../../src/core/identity.ts";
 import type { CloudSettings } from "../settings.ts";
 import type { Graph } from "./graph.ts";
+import { recipientOf } from "./people.ts";
 import type { Windows } from "./window.ts";
 
 const CALL_MS = 10_000;
@@ -42,6 +43,20 @@ export class Presence {
   async taken(_to: ChatAddress, refs: readonly string[]): Promise<void> {
     const last = refs.findLast((ref) => ref !== "");
     if (last !== undefined && this.#parts.readReceipts) await this.#mark(last, {});
+  }
+
+  /** As `Channel.react`. An empty emoji takes the one away that was there. */
+  async react(to: ChatAddress, ref: string, sign: string | undefined, signal: AbortSignal): Promise<void> {
+    const { graph, settings } = this.#parts;
+    const json = {
+      messaging_product: "whatsapp",
+      recipient_type: "individual",
+      ...recipientOf(to),
+      type: "reaction",
+      reaction: { message_id: ref, emoji: sign ?? "" },
+    };
+    const call = { method: "POST", path: `${settings.phoneNumberId}/messages`, json } as const;
+    await graph.call({ ...call, deadlineMs: CALL_MS, signal }).catch(() => {});
   }
 
   async #mark(ref: string, more: object): Promise<void> {

@@ -1,5 +1,7 @@
 import type { BaseChatModel } from "@langchain/core/language_models/chat_models";
 import type { AIMessage, BaseMessage } from "@langchain/core/messages";
+import { messageTokens } from "../window/tokens.ts";
+import { allowed } from "./allowance.ts";
 import { persistently } from "./retry.ts";
 import type { StageParts } from "./stage.ts";
 import { spokenIn } from "./thoughts.ts";
@@ -19,8 +21,11 @@ export async function askAside(
   counting?: Counting,
   again?: Pick<StageParts, "clock" | "log">,
 ): Promise<AIMessage> {
-  const ask = async (): Promise<AIMessage> =>
+  const invoke = async (): Promise<AIMessage> =>
     await model.invoke([...messages], { tags: [ASIDE], ...(signal === undefined ? {} : { signal }) });
+  const guess = (): number => messages.reduce((sum, message) => sum + messageTokens(message), 0);
+  const ask = async (): Promise<AIMessage> =>
+    counting === undefined ? await invoke() : await allowed(counting, guess, invoke, (said) => said);
   const said =
     again && counting
       ? await persistently(ask, { clock: again.clock, log: again.log, choice: counting.choice, signal })

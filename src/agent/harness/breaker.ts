@@ -1,4 +1,4 @@
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError, hasCode } from "../../core/errors.ts";
 import { modelKey } from "../model-key.ts";
 import { Breakers, FAILURES } from "./breakers.ts";
 import { mayPass } from "./errors.ts";
@@ -29,7 +29,7 @@ export function withBreaker({
       breaker.answered();
       return said;
     } catch (thrown) {
-      if (signal?.aborted) breaker.left(entry);
+      if (signal?.aborted || hasCode(thrown, "budget.spent")) breaker.left(entry);
       else if (mayPass(thrown)) breaker.failed(entry);
       // A refusal is an answer too.
       else breaker.answered();

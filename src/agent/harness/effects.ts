@@ -8,6 +8,7 @@ import {
 import { isCommand } from "@langchain/langgraph";
 import { hasCode } from "../../core/errors.ts";
 import type { StoredEffect } from "../../core/effects.ts";
+import { isApproved, stepOf } from "./approved.ts";
 import { isObject } from "./calls.ts";
 import { interrupted } from "./repair.ts";
 import type { AroundTool, Called, Calling } from "./stage.ts";
@@ -23,12 +24,14 @@ const UNWRITTEN = "Error: the call could not be written down, so it was not made
  * committed before it, what it gave before the next step.
  */
 export const effectsOnce: AroundTool = async (calling, next) => {
-  const { call, tool, turn, state } = calling;
+  const { call, tool, turn } = calling;
   const log = turn?.effects;
-  if (log === undefined || metadataOf(tool)["effects"] !== true) return await next(calling);
-  const step = state.messages.findLast((message) => callIn(message, call.id) !== undefined);
+  // Whoever has said yes has said it to one call, whatever its tool says of itself.
+  const once = metadataOf(tool)["effects"] === true || isApproved(calling);
+  if (log === undefined || !once) return await next(calling);
+  const step = stepOf(calling);
   // Without its message a call could not be told apart from one of the same id.
-  if (!AIMessage.isInstance(step)) return refused(call, UNWRITTEN);
+  if (step === undefined) return refused(call, UNWRITTEN);
   const key = keyOf(step, call.id);
   const stored = (await log.earlier()).find((each) => each.call === key);
   if (stored !== undefined) return resultOf(stored, call).message;
@@ -82,13 +85,14 @@ function answeredAfter(there: readonly BaseMessage[], at: number): ReadonlySet<s
   return new Set(results.map((result) => result.tool_call_id));
 }
 
-/** Servers of models may count their calls anew with each message. */
-function keyOf(step: AIMessage, call: string): string {
-  return `${step.id ?? ""}/${call}`;
+/** How it is written down what a call that is not made gives for now. */
+export function keptWords(content: string): string {
+  return JSON.stringify({ content } satisfies Kept);
 }
 
-function callIn(message: BaseMessage, id: string): object | undefined {
-  return AIMessage.isInstance(message) ? message.tool_calls?.find((call) => call.id === id) : undefined;
+/** Servers of models may count their calls anew with each message. */
+export function keyOf(step: AIMessage, call: string): string {
+  return `${step.id ?? ""}/${call}`;
 }
 
 type Kept = {

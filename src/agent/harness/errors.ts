@@ -176,7 +176,8 @@ function brokeOff(thrown: unknown): boolean {
   return cause !== undefined && brokeOff(cause);
 }
 
-function statusOf(thrown: unknown): number | undefined {
+/** What a provider has answered with instead of an answer; undefined where it said nothing of the kind. */
+export function statusOf(thrown: unknown): number | undefined {
   for (const { status, status_code: ollamas } of chain(thrown)) {
     if (typeof status === "number") return status;
     if (typeof ollamas === "number") return ollamas;

@@ -19,14 +19,16 @@ export type GuardedCall = {
   readonly thread: string;
 };
 
-type Verdict = { readonly allow: true } | { readonly allow: false; readonly why: string };
+type Verdict =
+  | { readonly allow: true; readonly asks?: true }
+  | { readonly allow: false; readonly why: string };
 
 const PATIENCE_MS = 5_000;
 const WHY_CHARACTERS = 500;
 
 /**
  * Asks the operator's module about each call of a tool: its default export is a function of a GuardedCall that gives a
- * boolean, or `{ allow, why }`, or a promise of one. Whatever is not clearly a yes is a no.
+ * boolean, or `{ allow, why }`, or "ask" where a person is to decide, or a promise of one. Whatever is none of these is a no.
  */
 export function guarded(
   { name: agent, guard }: Pick<AgentDefinition, "name" | "guard">,
@@ -49,7 +51,7 @@ export function guarded(
     } finally {
       limit.clear();
     }
-    if (verdict.allow) return await next(calling);
+    if (verdict.allow) return await next(verdict.asks ? { ...calling, asks: true } : calling);
     const why = verdict.why.trim().slice(0, WHY_CHARACTERS).toWellFormed();
     return refused(call, `Error: this call is not allowed here${why === "" ? "." : `: ${why}`}`);
   };
@@ -86,6 +88,7 @@ async function ask(
 
 function verdictOf(given: unknown): Verdict {
   if (given === true) return { allow: true };
+  if (given === "ask") return { allow: true, asks: true };
   if (given === false) return { allow: false, why: "" };
   if (typeof given !== "object" || given === null) throw new Error("the guard gave no verdict");
   const { allow, why } = given as { readonly allow?: unknown; readonly why?: unknown }; // looked at here

@@ -1,5 +1,5 @@
 import { HumanMessage, type BaseMessage, type ContentBlock as ModelBlock } from "@langchain/core/messages";
-import { isCorrection, isTasks, noteIn, perchContent, viewedIn } from "../messages.ts";
+import { isCorrection, isSteered, isTasks, noteIn, perchContent, viewedIn } from "../messages.ts";
 import { MANY_PICTURES, type Part, partsOf, type Sent, type Showing } from "./medium.ts";
 
 export type ShowLimits = {
@@ -37,7 +37,8 @@ export async function showMedia(
     if (!HumanMessage.isInstance(message) || isCorrection(message) || isTasks(message)) continue;
     if (noteIn(message)) continue;
     const viewed = viewedIn(message);
-    if (viewed === undefined) turns += 1;
+    // What came while a turn ran is of the turn of the question before it.
+    if (viewed === undefined && !isSteered(message)) turns += 1;
     const content = viewed ?? perchContent(message)?.content;
     if (content === undefined || content.every((block) => block.type === "text")) continue;
     const parts: Part[] = [];

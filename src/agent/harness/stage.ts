@@ -73,6 +73,8 @@ export type Calling = {
   readonly state: State & { readonly messages: readonly BaseMessage[] };
   readonly turn: TurnConfig | undefined;
   readonly signal: AbortSignal | undefined;
+  /** The guard wants somebody's yes to it first. */
+  readonly asks?: true;
 };
 
 export type Called = ToolMessage | Command;

@@ -1,8 +1,10 @@
 import type { AgentDefinition } from "../../core/agent.ts";
 import { withWindow } from "../window/compaction.ts";
+import { approvalsAsked } from "./approvals.ts";
+import { approvedFirst } from "./approved.ts";
 import { withBreaker } from "./breaker.ts";
+import { bounded } from "./bounded.ts";
 import { budgeted } from "./budget.ts";
-import { corrected } from "./corrections.ts";
 import { deferredBlocked, withDeferred } from "./deferred.ts";
 import { effectsOnce } from "./effects.ts";
 import { failuresNamed } from "./errors.ts";
@@ -13,6 +15,7 @@ import { withoutForeign } from "./foreign.ts";
 import { guarded } from "./guard.ts";
 import { withKnown } from "./known.ts";
 import { withLocal } from "./local.ts";
+import { withMeanwhile } from "./meanwhile.ts";
 import { withMedia } from "./media.ts";
 import { withPromptCache } from "./prompt-cache.ts";
 import { withRecalled } from "./recalled.ts";
@@ -35,7 +38,9 @@ type Named<Stage> = readonly (readonly [name: string, stage: Stage])[];
 /** What happens around each call of the model, the outermost first. */
 export function aroundModel(definition: AgentDefinition, parts: StageParts): Named<AroundModel> {
   return [
-    ["corrections", corrected],
+    // The model is not asked for it: all that follows is about its answers.
+    ["approved call", approvedFirst],
+    ["what came meanwhile", withMeanwhile(parts)],
     ["what was given", givenKept],
     ["window", withWindow(definition, parts)],
     // Within the window, so that they are there in the very request that it has shortened.
@@ -61,6 +66,8 @@ export function aroundModel(definition: AgentDefinition, parts: StageParts): Nam
     // Behind the tools: a model without any is told the same, but for skills.
     ["known files", withKnown(definition, parts)],
     ["prompt cache", withPromptCache],
+    // The innermost: what may be used is asked about each request that is really sent.
+    ["allowance", bounded(definition)],
   ];
 }
 
@@ -71,6 +78,7 @@ export function aroundTool(definition: AgentDefinition, parts: StageParts): Name
     ["deferred block", deferredBlocked(parts)],
     ["known tools", knownTools(parts)],
     ["guard", guarded(definition, parts)],
+    ["approvals", approvalsAsked(definition)],
     ["subagent limit", subagentsLimited(definition)],
     ["effects", effectsOnce],
     ["folder turns", folderTurns],

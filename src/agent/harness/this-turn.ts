@@ -1,5 +1,5 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { isCorrection } from "../messages.ts";
+import { cameMeanwhile } from "../messages.ts";
 import type { Asking } from "./stage.ts";
 
 type Thread = Pick<Asking, "messages" | "state">;
@@ -22,7 +22,7 @@ function threadOf({ messages, state }: Thread): readonly BaseMessage[] {
 }
 
 export function askedAt(thread: readonly BaseMessage[]): number {
-  return thread.findLastIndex((message) => HumanMessage.isInstance(message) && !isCorrection(message));
+  return thread.findLastIndex((message) => HumanMessage.isInstance(message) && !cameMeanwhile(message));
 }
 
 type Call = { readonly id?: string; readonly name: string; readonly args: Readonly<Record<string, unknown>> };

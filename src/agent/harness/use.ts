@@ -1,22 +1,39 @@
 import type { AIMessage, UsageMetadata } from "@langchain/core/messages";
 import type { AgentDefinition, ModelChoice } from "../../core/agent.ts";
+import type { Allowance } from "../../core/budget.ts";
 import type { ModelUse } from "../../core/usage.ts";
 import { modelKey } from "../model-key.ts";
+import { priceOf } from "../prices.ts";
 
-/** Whose call of which model it is, and who is told of it. */
+/** Whose call of which model it is, who is told of it, and what it has to be within. */
 export type Counting = {
   readonly agent: Pick<AgentDefinition, "name" | "price">;
   readonly choice: ModelChoice;
   readonly onUse: ((use: ModelUse) => void) | undefined;
+  readonly allowance?: Allowance | undefined;
 };
 
 /** What this answer took, as the provider says; zeros where it says nothing. */
-export function useOf(answer: AIMessage, { agent, choice }: Omit<Counting, "onUse">): ModelUse {
+export function useOf(answer: AIMessage, counting: Omit<Counting, "onUse" | "allowance">): ModelUse {
   const usage = answer.usage_metadata as UsageMetadata | undefined; // its own type allows none
-  const inputTokens = counted(usage?.input_tokens);
-  const cachedTokens = Math.min(counted(usage?.input_token_details?.cache_read), inputTokens);
-  const outputTokens = counted(usage?.output_tokens);
-  const { input, output, cached = input } = agent.price ?? { input: 0, output: 0 };
+  return useOfTokens(
+    {
+      input: counted(usage?.input_tokens),
+      cached: counted(usage?.input_token_details?.cache_read),
+      output: counted(usage?.output_tokens),
+    },
+    counting,
+  );
+}
+
+/** The same of so many tokens, of which some of the input may be cached. */
+export function useOfTokens(
+  tokens: { readonly input: number; readonly cached?: number; readonly output?: number },
+  { agent, choice }: Omit<Counting, "onUse" | "allowance">,
+): ModelUse {
+  const { input: inputTokens, output: outputTokens = 0 } = tokens;
+  const cachedTokens = Math.min(tokens.cached ?? 0, inputTokens);
+  const { input, output, cached = input } = priceOf(agent, choice) ?? { input: 0, output: 0 };
   // A price is of a million tokens, and a cost in millionths of the currency.
   const cost = (inputTokens - cachedTokens) * input + cachedTokens * cached + outputTokens * output;
   return {

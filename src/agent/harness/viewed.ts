@@ -1,6 +1,6 @@
 import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 import type { ContentBlock } from "../../core/blocks.ts";
-import { perchContent, viewedMessage } from "../messages.ts";
+import { isQuestion, viewedMessage } from "../messages.ts";
 import { type AroundModel, both } from "./stage.ts";
 
 const HEAD: ContentBlock = {
@@ -28,10 +28,9 @@ export const viewed: AroundModel = async (asking, next) => {
 
 /** Where the results end that the model is to go on from; undefined where it is not to go on from any. */
 function behindResults(messages: readonly BaseMessage[]): number | undefined {
-  // Behind them stand corrections and notes of ours alone.
+  // Behind them stand what came meanwhile and notes of ours alone.
   const last = messages.findLastIndex(
-    (message) =>
-      ToolMessage.isInstance(message) || AIMessage.isInstance(message) || perchContent(message) !== undefined,
+    (message) => ToolMessage.isInstance(message) || AIMessage.isInstance(message) || isQuestion(message),
   );
   return ToolMessage.isInstance(messages[last]) ? last + 1 : undefined;
 }

@@ -1,5 +1,5 @@
 import { AIMessage, HumanMessage, ToolMessage, type BaseMessage } from "@langchain/core/messages";
-import { isCorrection } from "../messages.ts";
+import { cameMeanwhile } from "../messages.ts";
 
 export type WindowLimits = {
   /** At most so many messages. */
@@ -15,7 +15,7 @@ export function newest(messages: readonly BaseMessage[], limits: WindowLimits): 
 
 /**
  * The newest part of a thread that fits the limits, where `sizeOf` says how large a message is.
- * A message with tool calls and the results after it stay together; the newest human message, its corrections and the
+ * A message with tool calls and the results after it stay together; the newest human message, what came since and the
  * newest message are always there, whole, even where they alone break the limits; what would stand before the first human
  * message is left out. The order is kept.
  */
@@ -24,9 +24,9 @@ export function newestBySize(
   limits: { readonly messages: number; readonly size: number },
   sizeOf: (message: BaseMessage) => number,
 ): readonly BaseMessage[] {
-  const asked = messages.findLastIndex((each) => HumanMessage.isInstance(each) && !isCorrection(each));
+  const asked = messages.findLastIndex((each) => HumanMessage.isInstance(each) && !cameMeanwhile(each));
   const held = messages.flatMap((each, at) =>
-    at === asked || (asked >= 0 && at > asked && isCorrection(each)) ? [at] : [],
+    at === asked || (asked >= 0 && at > asked && cameMeanwhile(each)) ? [at] : [],
   );
   let room = limits.messages;
   let left = limits.size;

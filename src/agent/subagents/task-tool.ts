@@ -77,7 +77,7 @@ const DESCRIPTION =
 
 /** Of a turn what is the chat's; not what is said there, nor what is kept of the turn. */
 function forSubagent(
-  { folder, messageId, thread, local, behind, language, endsAt = Infinity, onUse, look }: TurnConfig,
+  { folder, messageId, thread, local, behind, language, endsAt = Infinity, onUse, allowance, look }: TurnConfig,
   call: string,
   deadline: number,
 ): TurnConfig {
@@ -89,6 +89,7 @@ function forSubagent(
     ...(messageId === undefined ? {} : { messageId: `${messageId}/${call}` }),
     ...(language === undefined ? {} : { language }),
     ...(onUse === undefined ? {} : { onUse }),
+    ...(allowance === undefined ? {} : { allowance }),
     ...(look === undefined ? {} : { look }),
   };
 }

@@ -1,5 +1,5 @@
 import { AIMessage, HumanMessage, type BaseMessage } from "@langchain/core/messages";
-import { isCorrection } from "../messages.ts";
+import { cameMeanwhile } from "../messages.ts";
 import { remade } from "../remade.ts";
 
 /** Calls of the last so many turns are shown whole. */
@@ -21,7 +21,7 @@ export function withShortArguments(messages: readonly BaseMessage[]): readonly B
 
 function beginOfTurns(messages: readonly BaseMessage[], turns: number): number {
   const asked = messages.flatMap((message, at) =>
-    HumanMessage.isInstance(message) && !isCorrection(message) ? [at] : [],
+    HumanMessage.isInstance(message) && !cameMeanwhile(message) ? [at] : [],
   );
   return asked.at(-turns) ?? 0;
 }

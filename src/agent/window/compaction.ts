@@ -135,7 +135,7 @@ async function summedUp(
   { definition, parts, asking, measure, tried }: Room,
 ): Promise<Fitted | undefined> {
   const { choice, model, signal, turn } = asking;
-  const counting = { agent: definition, choice, onUse: turn?.onUse };
+  const counting = { agent: definition, choice, onUse: turn?.onUse, allowance: turn?.allowance };
   const history = historyOf(parts, asking);
   try {
     const { summary, gone } = await sumUp(

@@ -3,7 +3,7 @@ import { modelKey } from "../model-key.ts";
 import type { ModelChoice } from "../../core/agent.ts";
 import type { MediaBlock } from "../../core/blocks.ts";
 import { counted } from "../harness/use.ts";
-import { isCorrection, perchContent } from "../messages.ts";
+import { cameMeanwhile, isSteered, perchContent } from "../messages.ts";
 
 /** Of UTF-8: four letters of English, two of Russian, one and a third of Chinese. */
 export const BYTES_PER_TOKEN = 4;
@@ -38,9 +38,11 @@ export function messagesTokens(messages: readonly BaseMessage[], mediaTurns: num
   return messages
     .toReversed()
     .map((message) => {
-      const asks = HumanMessage.isInstance(message) && !isCorrection(message);
+      const asks = HumanMessage.isInstance(message) && !cameMeanwhile(message);
       if (asks) turns += 1;
-      return messageTokens(message, asks && turns <= mediaTurns);
+      // What came while a turn ran is of the turn of the question before it.
+      const turn = isSteered(message) ? turns + 1 : asks ? turns : Infinity;
+      return messageTokens(message, turn <= mediaTurns);
     })
     .toReversed();
 }

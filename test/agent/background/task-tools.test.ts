@@ -46,22 +46,34 @@ async function setUp(fields: Partial<AgentDefinition> = {}): Promise<World> {
   const database = await open();
   const clock = manualClock();
   const chat = await chatOf(database.db, "toy", { chat: "c1", kind: "private" });
-  const tasks = new Tasks({
+  const tasks: Tasks = new Tasks({
     database,
+    owner: "test",
     runner: world.runner,
     clock,
     log: memoryLog([]),
     channel: () => undefined,
     agent: () => boss,
     pieces: { answer: async () => ({ bodies: [] }), words: () => [] },
+    budgets: { ofPayer: async () => undefined },
     folder: () => "/nowhere",
     look: () => async () => [],
     wake: () => {},
+    changed: (row) => tasks.end(row),
+    unasked: async () => undefined,
     deliver: () => {},
     closing: never,
   });
   const to = { channel: "toy", chat: "c1" };
-  const desk = tasks.deskFor({ chat, to, agent: "helper", thread: "7/helper/1", language: "en" });
+  const desk = tasks.deskFor({
+    chat,
+    to,
+    agent: "helper",
+    thread: "7/helper/1",
+    language: "en",
+    person: "",
+    byOwner: false,
+  });
   return {
     ...world,
     boss,
@@ -79,7 +91,13 @@ async function setUp(fields: Partial<AgentDefinition> = {}): Promise<World> {
       return messages.slice(-calls.length).map(({ content }) => String(content));
     },
     end: async (row, status, result) => {
-      const claim = await claimTask(database, row, { now: clock.now(), isOpen: () => true, givenUp: "" });
+      const claim = await claimTask(database, row, {
+        owner: "test",
+        now: clock.now(),
+        until: clock.now() + 60_000,
+        isOpen: () => true,
+        givenUp: "",
+      });
       if (claim.kind !== "run") throw new Error(claim.kind);
       await endTask(database, claim.open, { status, result, error: "" }, clock.now());
     },
@@ -154,7 +172,15 @@ describe("the tools for background tasks", () => {
     for (let n = 1; n < 10; n += 1)
       await insertTask(
         database,
-        { chat, to: { channel: "toy", chat: "c1" }, agent: "helper", thread: "x", language: "en" },
+        {
+          chat,
+          to: { channel: "toy", chat: "c1" },
+          agent: "helper",
+          thread: "x",
+          language: "en",
+          person: "",
+          byOwner: false,
+        },
         { agent: "scout", prompt: "x" },
         0,
       );

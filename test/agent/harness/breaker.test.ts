@@ -2,6 +2,7 @@ import { afterEach, beforeEach, expect, it } from "vitest";
 import { withBreaker } from "../../../src/agent/harness/breaker.ts";
 import { Breakers } from "../../../src/agent/harness/breakers.ts";
 import type { AroundModel } from "../../../src/agent/harness/stage.ts";
+import { GatewayError } from "../../../src/core/errors.ts";
 import { manualClock, type ManualClock } from "../../support/clock.ts";
 import type { Reply } from "../../support/models/server.ts";
 import { failure } from "../set-up.ts";
@@ -98,4 +99,14 @@ it("is one for all agents that ask a model with the same key, and for no other",
   expect(await failure(told.ask(another))).toMatchObject({ reason: "busy" });
   const choice = { ...told.choice, apiKey: "another" };
   expect((await told.ask(another, { choice })).answer.text).toBe("seen");
+});
+
+it("learns nothing of a model from a question that a budget has kept from it", async () => {
+  await fail(5);
+  await clock.advance(60_000);
+  const spent = new GatewayError("budget.spent", "nothing is left");
+  await rejection(told.ask((asking) => stage(asking, () => Promise.reject(spent))));
+  // The next failure is that of the one question that is let through.
+  await fail(1);
+  expect(await rests()).toBe(true);
 });

@@ -25,8 +25,9 @@ describe("the stages of the harness", () => {
 
   it("stand around the model in this order, the outermost first", () => {
     expect(aroundModel(definition(), parts).map(([name]) => name)).toEqual([
+      "approved call",
       // What the thread is, and what of it is sent.
-      "corrections",
+      "what came meanwhile",
       "what was given",
       "window",
       "local context",
@@ -53,6 +54,8 @@ describe("the stages of the harness", () => {
       "tools if taken",
       "known files",
       "prompt cache",
+      // Each request that is really sent.
+      "allowance",
     ]);
   });
 
@@ -61,6 +64,7 @@ describe("the stages of the harness", () => {
       "deferred block",
       "known tools",
       "guard",
+      "approvals",
       "subagent limit",
       "effects",
       "folder turns",

@@ -55,16 +55,18 @@ async function through(
 }
 
 describe("what was looked at", () => {
-  it("is shown behind all results of the step, before corrections, and cleared by the answer", async () => {
-    const correction = correctionMessage({ id: "c", text: "the other one" });
-    const messages = [ASKED, CALLS, ...RESULTS, correction];
+  it.each([
+    ["corrections", correctionMessage({ id: "c", text: "the other one" })],
+    ["what was said meanwhile", humanMessage("2", { content: [], sentAt: "", meanwhile: true }, true)],
+  ])("is shown behind all results of the step, before %s, and cleared by the answer", async (_what, came) => {
+    const messages = [ASKED, CALLS, ...RESULTS, came];
     const { sent, update } = await through(messages, {
       "/uploads/a.jpg": [PHOTO],
       "/uploads/b.jpg": [PHOTO],
     });
     expect(sent.map((each) => each.getType())).toEqual(["human", "ai", "tool", "tool", "human", "human"]);
     expect(viewedIn(sent[4] as BaseMessage)).toHaveLength(3);
-    expect(sent[5]).toBe(correction);
+    expect(sent[5]).toBe(came);
     expect(update).toEqual({ viewedImages: {} });
   });
 

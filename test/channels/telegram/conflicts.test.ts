@@ -79,6 +79,28 @@ describe("another program that polls", () => {
     ]);
   });
 
+  it("complaint 69: that ends after 35 s leaves this one polling alone, without a restart, with all that waited", async () => {
+    const conflicts = 3; // 5, 10 and 20 s after one another
+    const at = await setUp({
+      before: (emulator) => void emulator.fault({ method: "getUpdates", times: conflicts }, CONFLICT),
+    });
+    at.mira.sendText("waits meanwhile");
+    for (let count = 1; count <= conflicts; count += 1) {
+      await untilFailed(at, count);
+      await untilNextPoll(at);
+    }
+    expect(await at.host.whenAccepted(1)).toMatchObject([{ content: [{ text: "waits meanwhile" }] }]);
+    const [first, last] = [at.calls("getUpdates")[0], at.calls("getUpdates")[conflicts]];
+    expect((last?.at ?? 0) - (first?.at ?? 0)).toBeGreaterThanOrEqual(35_000);
+    for (let n = 2; n <= 5; n += 1) {
+      at.mira.sendText(`message ${n}`);
+      await at.host.whenAccepted(n);
+    }
+    // Telegram ends the earlier of two polls with a conflict, and would have told of more of them.
+    expect(at.emulator.outcomes("getUpdates")["409"]).toBe(conflicts);
+    expect(at.host.failures).toEqual([]);
+  });
+
   it("loses nothing of what both are handed", async () => {
     const at = await setUp();
     await untilPolled(at, 1);

@@ -27,8 +27,15 @@ export function checkMessage(body: Body, files: GraphFiles, isKnown: (wamid: str
   const part = record(body[type]);
   if (type === "text") text(part["body"], 4_096);
   else if (type === "interactive") checkInteractive(part);
+  else if (type === "reaction") checkReaction(part, isKnown);
   else if (MEDIA[type]) checkMedia(type, part, files);
   else throw new GraphRefusal(400, 131051, "Unsupported message type");
+}
+
+/** Source: WhatsApp Business Platform, reaction messages; an empty emoji takes the reaction away. */
+function checkReaction(part: Body, isKnown: (wamid: string) => boolean): void {
+  if (!isKnown(text(part["message_id"], 1_000))) throw wrong("Message id of the reaction is not known");
+  if (typeof part["emoji"] !== "string" || part["emoji"].length > 20) throw wrong("emoji");
 }
 
 function checkMedia(type: string, part: Body, files: GraphFiles): void {

@@ -58,6 +58,11 @@ export function editOf(
   };
 }
 
+/** An empty text takes away the reaction that was there. */
+export function reactionOf(key: proto.IMessageKey, sign: string, at: number): proto.IMessage {
+  return { reactionMessage: { key, text: sign, senderTimestampMs: at } };
+}
+
 export function revokeOf(key: proto.IMessageKey): proto.IMessage {
   return { protocolMessage: { key, type: proto.Message.ProtocolMessage.Type.REVOKE } };
 }

@@ -35,6 +35,11 @@ export class MessageIds {
     return this.#named("revoke", id);
   }
 
+  /** Of the message that puts a sign at another one, or takes it away. */
+  reactionOf(ref: string, sign: string): string {
+    return this.#named("reaction", ref, sign);
+  }
+
   #named(...words: readonly string[]): string {
     const hash = createHmac("sha256", this.#salt).update(JSON.stringify(words)).digest("hex");
     return `3EB0${hash.slice(0, 18).toUpperCase()}`; // as WhatsApp Web's look

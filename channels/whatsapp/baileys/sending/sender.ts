@@ -7,7 +7,7 @@ import { asError, GatewayError } from "../../../../src/core/errors.ts";
 import type { ChatAddress } from "../../../../src/core/identity.ts";
 import type { WhatsAppSettings } from "../../settings.ts";
 import { Acks } from "./acks.ts";
-import { revokeOf } from "./compose.ts";
+import { reactionOf, revokeOf } from "./compose.ts";
 import type { Contacts } from "../people/contacts.ts";
 import type { SendParts } from "./contents.ts";
 import { type DestinationParts, destinationOf } from "./destination.ts";
@@ -40,6 +40,8 @@ type SenderParts = {
   readonly random: () => number;
 };
 
+/** A sign of life that comes later says nothing any more. */
+const MOST_REACTION_WAIT_MS = 10_000;
 /** How long what is on its way may take when the connection is closed, which has 5 s for all of it. */
 const CLOSING_MS = 2_000;
 
@@ -154,6 +156,28 @@ export class Sender {
     }
   }
 
+  /** As `Channel.react`: it counts as a message, and one that would have to wait for long is let be. */
+  async react(
+    { chat }: ChatAddress,
+    ref: string,
+    sign: string | undefined,
+    signal: AbortSignal,
+  ): Promise<void> {
+    const { host, account, contacts } = this.#parts;
+    const { clock, log } = host;
+    if (!account.line() || this.#isOwn(contacts.jidOf(chat))) return;
+    const waitMs = this.#send.pace.readyAt(chat) - clock.now();
+    if (waitMs > MOST_REACTION_WAIT_MS) return;
+    try {
+      await this.#until(signal, async (ending) => {
+        if (waitMs > 0) await pause(clock, waitMs, ending);
+        if (!ending.aborted) await this.#react(chat, ref, sign ?? "", ending);
+      });
+    } catch (thrown) {
+      log.debug({ err: asError(thrown) }, "a reaction could not be shown");
+    }
+  }
+
   /** What a device asks for that could not read it; undefined where it is no message of ours to that chat. */
   async getMessage({ id, remoteJid }: WAMessageKey): Promise<proto.IMessage | undefined> {
     const { contacts } = this.#parts;
@@ -172,6 +196,15 @@ export class Sender {
     await Promise.race([all, pause(this.#parts.host.clock, CLOSING_MS, ended.signal)]);
     // What waits for WhatsApp's word on devices or groups cannot be called back; it writes nothing any more.
     this.#closing.abort(new Error("the connection is closed"));
+  }
+
+  async #react(chat: string, ref: string, sign: string, signal: AbortSignal): Promise<void> {
+    const to = await destinationOf(chat, this.#send);
+    const key = { remoteJid: to.jid, fromMe: false, ...nameIn(ref) };
+    const at = this.#parts.host.clock.now();
+    const make = async (): Promise<proto.IMessage> => reactionOf(key, sign, at);
+    const id = this.#send.ids.reactionOf(`${chat} ${ref}`, sign);
+    await post({ id, to, forms: new Set<never>(), make }, this.#send, signal);
   }
 
   async #revoke(chat: string, id: PlatformId, signal: AbortSignal): Promise<void> {

@@ -4,7 +4,7 @@ import type { MediaBlock, MediaKind } from "../../../../src/core/blocks.ts";
 import { GatewayError } from "../../../../src/core/errors.ts";
 import type { GraphFault, Route } from "../../../support/graph/faults.ts";
 import { manualClock } from "../../../support/clock.ts";
-import { type Cloud, type CloudOptions, MIRA, openNumber, plain, until, words } from "./set-up.ts";
+import { type Cloud, type CloudOptions, MIRA, NEVER, openNumber, plain, until, words } from "./set-up.ts";
 
 const cleanups: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -397,5 +397,20 @@ describe("what it says of itself", () => {
   it("gives a link that writes /start to the number", async () => {
     const { channel } = await setUp();
     expect(await channel.startLink?.("ABCD2345")).toBe("https://wa.me/15550783881?text=%2Fstart%20ABCD2345");
+  });
+});
+
+describe("a sign at a message", () => {
+  it("is a reaction to it, is taken away by an empty one, and troubles nobody where it is refused", async () => {
+    const at = await setUp();
+    const ref = at.mira.say("Which?");
+    const to = { channel: "family", chat: `+${MIRA}` };
+    await at.channel.react?.(to, ref, "👀", NEVER);
+    await at.channel.react?.(to, ref, undefined, NEVER);
+    await at.channel.react?.(to, "wamid.unknown", "👀", NEVER);
+    expect(at.graph.taken.map(({ body }) => [body["to"], body["reaction"]])).toEqual([
+      [MIRA, { message_id: ref, emoji: "👀" }],
+      [MIRA, { message_id: ref, emoji: "" }],
+    ]);
   });
 });

@@ -1,0 +1,221 @@
+import type { ApprovedCall, Answerer } from "../core/approvals.ts";
+import type { Place } from "../core/events.ts";
+import type { ChatId, ThreadId } from "../core/identity.ts";
+import type { ApprovalState } from "./approval-tables.ts";
+import { randomCode } from "./codes.ts";
+import { goesOnInThread } from "./open-rows.ts";
+import type { Queries } from "./tables.ts";
+
+/** Whoever has to decide about more than so many calls of one thread decides about none. */
+const MOST_OPEN = 5;
+
+export type NotedApproval = {
+  readonly chat: ChatId;
+  readonly thread: ThreadId;
+  readonly agent: string;
+  readonly message: string;
+  readonly call: string;
+  readonly tool: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly who: Answerer;
+  readonly person: string;
+  /** What they are called. */
+  readonly asker: string;
+  readonly place: Place;
+  readonly minutes: number;
+  readonly now: number;
+};
+
+/** Writes down a call that waits; nobody is asked before its turn has ended. */
+export async function noteApproval(
+  trx: Queries,
+  noted: NotedApproval,
+): Promise<"noted" | "asked before" | "too many"> {
+  const { thread, tool, now } = noted;
+  const args = JSON.stringify(noted.args);
+  const open = await trx
+    .selectFrom("approval")
+    .select(["tool", "args"])
+    .where("thread", "=", thread)
+    .where((eb) =>
+      eb.or([eb("state", "=", "noted"), eb.and([eb("state", "=", "open"), eb("expires_at", ">", now)])]),
+    )
+    .execute();
+  if (open.some((each) => each.tool === tool && each.args === args)) return "asked before";
+  if (open.length >= MOST_OPEN) return "too many";
+  await trx
+    .insertInto("approval")
+    .values({
+      id: randomCode(),
+      chat_id: noted.chat,
+      thread,
+      agent: noted.agent,
+      message: noted.message,
+      call: noted.call,
+      tool,
+      args,
+      who: noted.who,
+      person: noted.person,
+      asker: noted.asker,
+      place: JSON.stringify(noted.place),
+      minutes: noted.minutes,
+      state: "noted",
+      noted_at: now,
+    })
+    .execute();
+  return "noted";
+}
+
+/** A call that people are to be asked about. */
+export type Wish = ApprovedCall & {
+  readonly who: Answerer;
+  readonly person: string;
+  readonly minutes: number;
+};
+
+/** What a turn has put off, in the order of its calls. */
+export async function notedBy(
+  db: Queries,
+  { thread, message }: { readonly thread: ThreadId; readonly message: string },
+): Promise<readonly Wish[]> {
+  const rows = await db
+    .selectFrom("approval")
+    .select(["id", "tool", "args", "who", "person", "minutes"])
+    .where("thread", "=", thread)
+    .where("message", "=", message)
+    .where("state", "=", "noted")
+    .orderBy("noted_at")
+    .orderBy("call")
+    .execute();
+  return rows.map((row) => ({ ...row, args: argsIn(row.args) }));
+}
+
+/** What a turn's end settles beside what it plans. */
+export type Settled = {
+  /** Approvals that the agent was told of. */
+  readonly told?: readonly string[];
+  /** The interrupt of a graph that went on with the turn's message. */
+  readonly answered?: string;
+};
+
+/** In the transaction that ends a turn, before its pieces: a graph may ask again under the same id. */
+export async function settleQuestions(
+  trx: Queries,
+  thread: ThreadId,
+  { told = [], answered }: Settled,
+  now: number,
+): Promise<void> {
+  if (told.length > 0) await trx.updateTable("approval").set({ told: 1 }).where("id", "in", told).execute();
+  if (answered === undefined) return;
+  await trx
+    .updateTable("question")
+    .set({ used_at: now, rendered: "" })
+    .where(goesOnInThread)
+    .where("thread", "=", thread)
+    .where("interrupt", "=", answered)
+    .where("used_at", "=", 0)
+    .execute();
+}
+
+/** In the transaction that ends a turn, behind its pieces: what it has put off and nobody is asked about comes to nothing. */
+export async function withdrawNoted(
+  trx: Queries,
+  { thread, message }: { readonly thread: ThreadId; readonly message: string },
+): Promise<void> {
+  await trx
+    .updateTable("approval")
+    .set({ state: "withdrawn" })
+    .where("thread", "=", thread)
+    .where("message", "=", message)
+    .where("state", "=", "noted")
+    .execute();
+}
+
+/** The call that an approval is about, and where it goes on. */
+export type Waiting = {
+  readonly chat: ChatId;
+  readonly thread: ThreadId;
+  readonly agent: string;
+  readonly tool: string;
+  readonly place: Place;
+};
+
+/** Decides once; undefined where it was decided before, or nobody waits for it any more. */
+export async function decideApproval(
+  trx: Queries,
+  id: string,
+  as: { readonly state: Exclude<ApprovalState, "noted" | "open">; readonly by: string; readonly now: number },
+): Promise<Waiting | undefined> {
+  const row = await trx
+    .updateTable("approval")
+    .set({
+      state: as.state,
+      answered_at: as.now,
+      answered_by: as.by,
+    })
+    .where("id", "=", id)
+    .where("state", "=", "open")
+    .returning(["chat_id", "thread", "agent", "tool", "place"])
+    .executeTakeFirst();
+  if (!row) return undefined;
+  const { chat_id: chat, thread, agent, tool, place } = row;
+  return { chat, thread, agent, tool, place: JSON.parse(place) as Place }; // as noteApproval writes it
+}
+
+/** The intent whose turn makes the call. */
+export async function approvalRuns(trx: Queries, id: string, intent: number): Promise<void> {
+  await trx.updateTable("approval").set({ intent }).where("id", "=", id).execute();
+}
+
+/** What the turn of an intent is to begin with; undefined where it was forgotten. */
+export async function approvedFor(
+  db: Queries,
+  intent: number,
+): Promise<(ApprovedCall & { readonly by: string }) | undefined> {
+  const row = await db
+    .selectFrom("approval")
+    .select(["id", "tool", "args", "answered_by as by"])
+    .where("intent", "=", intent)
+    .executeTakeFirst();
+  return row && { ...row, args: argsIn(row.args) };
+}
+
+/** A call that came to nothing, and that the agent still takes for one that waits. */
+export type Lapsed = {
+  readonly id: string;
+  readonly tool: string;
+  /** "stopped": it was allowed, and then taken back before its turn. */
+  readonly state: "refused" | "expired" | "withdrawn" | "stopped";
+  readonly by: string;
+};
+
+export async function lapsedIn(db: Queries, thread: ThreadId): Promise<readonly Lapsed[]> {
+  const rows = await db
+    .selectFrom("approval")
+    .select(["approval.id", "tool", "state", "answered_by as by"])
+    .where("thread", "=", thread)
+    .where("told", "=", 0)
+    .where((eb) =>
+      eb.or([
+        eb("state", "in", ["refused", "expired", "withdrawn"]),
+        eb.exists(
+          eb
+            .selectFrom("inbox")
+            .select("inbox.id")
+            .whereRef("inbox.id", "=", "approval.intent")
+            .where("inbox.state", "=", "withdrawn"),
+        ),
+      ]),
+    )
+    .orderBy("noted_at")
+    .orderBy("call")
+    .execute();
+  return rows.map(({ state, ...row }) => ({
+    ...row,
+    state: state === "refused" || state === "expired" || state === "withdrawn" ? state : "stopped",
+  }));
+}
+
+function argsIn(text: string): ApprovedCall["args"] {
+  return JSON.parse(text) as ApprovedCall["args"]; // as noteApproval writes them
+}
