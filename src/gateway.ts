@@ -172,9 +172,11 @@ export class Gateway {
     try {
       const shown = await this.#intake.accept(channel, events);
       this.#intakeFault = undefined;
+      this.#parts.meter?.accepted(channel, events.length);
       return shown;
     } catch (error) {
       this.#intakeFault = asError(error).message;
+      this.#parts.meter?.refused(channel, events.length);
       throw error;
     }
   }

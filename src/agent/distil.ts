@@ -1,6 +1,6 @@
 import { HumanMessage, SystemMessage, type BaseMessage } from "@langchain/core/messages";
 import type { Blobs, Distilled, Distilling, Talk } from "../core/agent.ts";
-import type { GatewayError } from "../core/errors.ts";
+import { type GatewayError, hasCode } from "../core/errors.ts";
 import { framed } from "../core/framed.ts";
 import type { FactDraft } from "../core/memory.ts";
 import type { ModelUse } from "../core/usage.ts";
@@ -68,6 +68,7 @@ async function ask(
       return (await askAside(model, messages, by.signal, { agent, choice, onUse, allowance })).text;
     } catch (error) {
       if (by.signal.aborted) throw by.signal.reason;
+      if (hasCode(error, "budget.spent")) throw error;
       failure ??= modelFailure(error, choice);
     }
   }

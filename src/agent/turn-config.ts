@@ -18,6 +18,7 @@ export type TurnConfig = {
     | "recalled"
     | "language"
     | "endsAt"
+    | "onStep"
     | "onUse"
     | "allowance"
     | "effects"

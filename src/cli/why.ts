@@ -1,3 +1,4 @@
+import { traceOf } from "../core/tracing.ts";
 import { newestMessages, storyOf } from "../store/queue.ts";
 import type { CommandOptions } from "./check.ts";
 import { withData } from "./data.ts";
@@ -23,6 +24,7 @@ export async function why(options: CommandOptions, words: readonly string[]): Pr
   print(
     `Message ${story.id} in ${story.channel} chat ${story.chat}: ${story.state}${story.why === "" ? "" : ` (${story.why})`}`,
   );
+  if (story.intent > 0) print(`  trace ${traceOf(story.intent)}, in the log and where spans are sent`);
   for (const { at, step, ...details } of story.steps) {
     const after = `+${((at - story.receivedAt) / 1_000).toFixed(3)} s`.padStart(12);
     const rest = detailWords(details);

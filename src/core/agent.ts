@@ -167,6 +167,8 @@ export type AgentTurn = {
   readonly language?: Language;
   /** Epoch ms: what takes longer is not begun. */
   readonly endsAt?: number;
+  /** Told of each call of a model, and of each of a tool, when it has ended; where somebody follows the way of messages. */
+  readonly onStep?: (step: Step) => void;
   /** Told of each call of a model once, also where the turn fails. */
   readonly onUse?: (use: ModelUse) => void;
   /** Asked before each request to a model; without it nothing bounds them. */
@@ -181,6 +183,15 @@ export type AgentTurn = {
   readonly tasks?: TaskDesk;
   readonly schedules?: ScheduleDesk;
   readonly look?: Look;
+};
+
+/** One call of a model or a tool. `name` is "openai:gpt-5", or the tool's. Times are epoch ms. */
+export type Step = {
+  readonly kind: "model" | "tool";
+  readonly name: string;
+  readonly from: number;
+  readonly until: number;
+  readonly failed: boolean;
 };
 
 /** Names are people's own and untrusted. */

@@ -90,12 +90,18 @@ export type ScheduleDesk = {
   cancel(name: string): Promise<Schedule | undefined>;
 };
 
-/** The whole answer, or its last line, of a scheduled turn that has nothing to say. */
+/** The first or the last line of an answer of a scheduled turn that has nothing to say. */
 const SILENT = "[SILENT]";
+/** Models set it in bold, in code, in quotes, and escape its brackets. */
+const MARKS = /[\s\\`*_~>"'.]/g;
 
-/** Whether an answer says that nothing is to be said. */
+/** Whether an answer says that nothing is to be said; models give a reason before it or behind it. */
 export function isSilent(markdown: string): boolean {
-  return markdown.trimEnd().split("\n").at(-1)?.trim() === SILENT;
+  const lines = markdown
+    .split("\n")
+    .map((line) => line.replace(MARKS, "").toUpperCase())
+    .filter(Boolean);
+  return lines.at(0) === SILENT || lines.at(-1) === SILENT;
 }
 
 /** "Thu 2026-12-24 18:00 (Europe/Berlin)". */

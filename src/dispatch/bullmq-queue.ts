@@ -1,27 +1,17 @@
 import { randomUUID } from "node:crypto";
-import { type Job, type JobsOptions, Queue, WaitingError, Worker } from "bullmq";
+import { type Job, type JobsOptions, Queue, WaitingError } from "bullmq";
 import { type Clock, deadline, type Timer } from "../core/clock.ts";
 import { EVERY, retryWaitMs, type Topic, type TopicCount, type Work } from "../core/dispatcher.ts";
 import type { Log } from "../core/log.ts";
 import { unlessAborted } from "../core/unless-aborted.ts";
+import { type Patience, SteadyWorker } from "./bullmq-worker.ts";
 import type { Redis } from "./redis.ts";
 
 /** How long Redis may take to write a wake-up down, and a worker without work to end. */
 const WRITE_MS = 5_000;
-/** An idle worker looks after so many seconds, whether or not it was told of something. */
-const LOOK_SECONDS = 5;
-const AGAIN_MS = 1_000;
-const MOST_AT_ONCE = 1_000;
 /** A key that ends between two looks at it is woken anew; nothing ends so fast so often. */
 const TRIES = 4;
 const EVENTS_KEPT = 100;
-
-/**
- * How long a process that is gone keeps its keys, at most: locks are renewed at half of `lockMs`, and whatever has none
- * left is found within `stalledMs` more. A process whose loop stands still for half of `lockMs` may lose a key that it
- * works on, and another begins it: the facts' epochs hold then.
- */
-export type Patience = { readonly lockMs: number; readonly stalledMs: number };
 
 export type QueueParts = {
   readonly redis: Redis;
@@ -58,8 +48,8 @@ type Wish = { readonly at: number; readonly failures: number };
  */
 export class KeyQueue {
   readonly #parts: QueueParts;
-  readonly #queue: Queue<Data>;
-  #worker: Worker<Data> | undefined;
+  #opened: Queue<Data> | undefined;
+  #worker: SteadyWorker<Data> | undefined;
   #everyMs = Number.POSITIVE_INFINITY;
   #healing: Timer | undefined;
   /** Keys that run in this process, and when they are to run again. */
@@ -75,13 +65,6 @@ export class KeyQueue {
 
   constructor(parts: QueueParts) {
     this.#parts = parts;
-    const { redis, name } = parts;
-    this.#queue = new Queue<Data>(name, {
-      connection: redis.connection,
-      prefix: redis.prefix,
-      streams: { events: { maxLen: EVENTS_KEPT } },
-    });
-    this.#queue.on("error", (err) => redis.trouble(err));
   }
 
   wake(key: string, at: number): void {
@@ -110,21 +93,12 @@ export class KeyQueue {
   work(work: Work): void {
     if (this.#worker) return;
     this.#isLeaving = false;
-    const { redis, name, patience } = this.#parts;
-    const worker = new Worker<Data>(name, (job, token) => this.#run(job, token, work), {
-      connection: redis.connection,
-      prefix: redis.prefix,
-      concurrency: Math.min(work.concurrency, MOST_AT_ONCE),
-      lockDuration: patience.lockMs,
-      stalledInterval: patience.stalledMs,
-      maxStalledCount: Number.MAX_SAFE_INTEGER, // how often a turn may be begun, the facts say
-      drainDelay: LOOK_SECONDS,
-      runRetryDelay: AGAIN_MS,
+    this.#worker = new SteadyWorker<Data>({
+      ...this.#parts,
+      concurrency: work.concurrency,
+      run: (job, token) => this.#run(job, token, work),
+      ended: (job) => this.#ended(job),
     });
-    worker.on("error", (err) => redis.trouble(err));
-    worker.on("completed", (job) => this.#ended(job));
-    worker.on("failed", (job) => this.#ended(job));
-    this.#worker = worker;
   }
 
   /** No new work is begun; resolves when what runs has ended and the worker's connection is given back. */
@@ -141,10 +115,11 @@ export class KeyQueue {
   }
 
   async counts(): Promise<Omit<TopicCount, "topic">> {
+    const queue = this.#queue();
     const [counts, [first]] = await this.#bounded(
       Promise.all([
-        this.#queue.getJobCounts("waiting", "delayed", "active"),
-        this.#queue.getJobs(["waiting"], 0, 0, true),
+        queue.getJobCounts("waiting", "delayed", "active"),
+        queue.getJobs(["waiting"], 0, 0, true),
       ]),
     );
     const since = first ? first.timestamp + (first.opts.delay ?? 0) : Number.POSITIVE_INFINITY;
@@ -163,7 +138,25 @@ export class KeyQueue {
     for (const { timer } of this.#held.values()) timer.cancel();
     this.#held.clear();
     await Promise.all([...this.#writing.values()].map(({ done }) => done));
-    await this.#bounded(this.#queue.close()).catch((err: unknown) => this.#parts.redis.trouble(err));
+    if (this.#opened)
+      await this.#bounded(this.#opened.close()).catch((err: unknown) => this.#parts.redis.trouble(err));
+  }
+
+  #queue(): Queue<Data> {
+    if (this.#opened) return this.#opened;
+    const { redis, name } = this.#parts;
+    const queue = new Queue<Data>(name, {
+      connection: redis.connection,
+      prefix: redis.prefix,
+      streams: { events: { maxLen: EVENTS_KEPT } },
+    });
+    queue.on("error", (err) => redis.trouble(err));
+    // One whose connection broke while it was made never works again.
+    queue.waitUntilReady().catch(() => {
+      if (this.#opened === queue) this.#opened = undefined;
+    });
+    this.#opened = queue;
+    return queue;
   }
 
   async #run(job: Job<Data>, token: string | undefined, work: Work): Promise<void> {
@@ -206,10 +199,9 @@ export class KeyQueue {
   }
 
   /** A job that has ended leaves what it was to be woken for later; what has begun since then answers it. */
-  #ended(job: Job<Data> | undefined): void {
-    const wish = job && this.#after.get(job);
-    if (job && wish && !this.#closed && !this.#running.has(job.data.key))
-      void this.#write(job.data.key, wish);
+  #ended(job: Job<Data>): void {
+    const wish = this.#after.get(job);
+    if (wish && !this.#closed && !this.#running.has(job.data.key)) void this.#write(job.data.key, wish);
   }
 
   /** Resolves when it is written or given up. Never rejects. */
@@ -248,7 +240,7 @@ export class KeyQueue {
       const delay = Math.max(1, at - clock.now());
       const there = await this.#add(data, { delay, deduplication: { id: key } });
       if (there === undefined) return;
-      const job = await this.#bounded(this.#queue.getJob(there));
+      const job = await this.#bounded(this.#queue().getJob(there));
       if (!job) continue; // it ended meanwhile
       const isBegun = job.processedOn !== undefined;
       if (isBegun || job.timestamp + job.delay > at) this.#hold(key, at);
@@ -260,7 +252,7 @@ export class KeyQueue {
   async #add(data: Data, options: JobsOptions): Promise<string | undefined> {
     const jobId = randomUUID();
     const job = await this.#bounded(
-      this.#queue.add("key", data, { ...options, jobId, removeOnComplete: true, removeOnFail: true }),
+      this.#queue().add("key", data, { ...options, jobId, removeOnComplete: true, removeOnFail: true }),
     );
     return job.id === jobId ? undefined : job.id;
   }

@@ -2,7 +2,8 @@ import type { Clock } from "../core/clock.ts";
 import type { Dispatcher, MakeDispatcher, Topic, TopicCount, Work, Works } from "../core/dispatcher.ts";
 import type { ChannelId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
-import { KeyQueue, type Patience } from "./bullmq-queue.ts";
+import { KeyQueue } from "./bullmq-queue.ts";
+import type { Patience } from "./bullmq-worker.ts";
 import { checkPlace } from "./places.ts";
 import type { Redis } from "./redis.ts";
 

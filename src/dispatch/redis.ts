@@ -49,9 +49,9 @@ export class Redis {
     this.connection.on("error", () => {}); // said above; without a listener it would be thrown
     const duplicate = this.connection.duplicate.bind(this.connection);
     this.connection.duplicate = (...options) => {
-      const made = duplicate(...options);
-      made.on("error", () => {}); // its worker says it, and listens no longer once it is closed
-      return made;
+      const other = duplicate(...options);
+      other.on("error", () => {}); // its worker says it, and listens no longer once it is closed
+      return other;
     };
   }
 

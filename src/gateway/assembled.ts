@@ -21,7 +21,7 @@ import { Keeping } from "./keeping.ts";
 import type { GatewayParts } from "./parts.ts";
 import { scheduling } from "./scheduling.ts";
 import type { Waking } from "./waking.ts";
-import { fetching as fetchingWith, working } from "./working.ts";
+import { fetching as fetchingWith, told, working } from "./working.ts";
 
 /** Those who work on the way of a message, each handed what it needs of the others. */
 export type Assembled = {
@@ -156,6 +156,6 @@ export function assembled(
     closing: closing,
   });
   const sender = parts.others ? { owner: parts.owner } : {};
-  const sending = deliver({ database, channel, clock, log, cutOff, ...sender });
+  const sending = deliver({ ...told(parts), database, channel, clock, log, cutOff, ...sender });
   return { intake, turns, tasks, schedules, keeping, fetching, deliver: sending };
 }

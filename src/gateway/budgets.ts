@@ -7,7 +7,9 @@ import type { Rules } from "../core/rules.ts";
 import { standingOf } from "../intake/admit.ts";
 import { grantedTo } from "../intake/granted.ts";
 import { rulesByEachId } from "../intake/moves.ts";
+import { aliasesOf } from "../store/aliases.ts";
 import { anAddressOf } from "../store/chats.ts";
+import { personOfSchedule } from "../store/schedules.ts";
 import type { Queries } from "../store/tables.ts";
 import type { ClaimedTurn } from "../store/turns.ts";
 
@@ -19,11 +21,16 @@ export class Budgets {
     this.#rules = rules;
   }
 
-  /** Of a turn it is whoever has spoken first in it. */
+  /** Of a turn it is whoever has spoken first in it, or had the schedule made that it is of. */
   async ofTurn(trx: Queries, { channel, hold, agent, messages }: ClaimedTurn): Promise<Bounded | undefined> {
     const [first] = messages;
-    if (!first) return undefined;
-    const { place, from } = first.event;
+    if (!first || !hasBudgets(this.#rules())) return undefined;
+    const { event } = first;
+    const { place } = event;
+    const from =
+      event.type === "scheduled"
+        ? await knownAs(trx, channel, await personOfSchedule(trx, event.schedule.number))
+        : event.from;
     return await this.ofSender(trx, { channel, chat: hold.chat, agent, place, from });
   }
 
@@ -71,7 +78,12 @@ export class Budgets {
     if (!hasBudgets(this.#rules())) return undefined;
     const address = await anAddressOf(trx, channel, chat); // rules are found by each of them
     const place = { chat: address ?? "", kind: scope === "person" ? "private" : "group" } as const;
-    const from = { id: scope === "person" ? subject : "", name: "" };
+    const from = await knownAs(trx, channel, scope === "person" ? subject : "");
     return await this.ofSender(trx, { channel, chat, agent, place, from });
   }
+}
+
+/** Somebody of whom the store has the id alone: the operator may call them otherwise. */
+async function knownAs(trx: Queries, channel: ChannelId, id: string): Promise<Sender> {
+  return { id, name: "", also: id === "" ? [] : await aliasesOf(trx, channel, id) };
 }

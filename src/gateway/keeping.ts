@@ -71,7 +71,10 @@ export class Keeping {
     for (const chat of await this.forgetting.pending()) this.#wake.forget(chat);
   }
 
-  /** Ends questions whose time is over, forgets what ended long ago, once an hour, and goes over some of the chats for blobs that nobody sees any more. */
+  /**
+   * Ends questions whose time is over, forgets what ended long ago, once an hour, and goes over some of the chats for blobs
+   * that nobody sees any more.
+   */
   async goOver(): Promise<void> {
     const { database, blobs, workspaces, media, clock, log } = this.#parts;
     const now = clock.now();

@@ -26,6 +26,7 @@ export function scheduling(
     isOpen: (id) => by.channel(id) !== undefined,
     rulesIn: by.rulesIn,
     agentIn: (rules, place) => agentFor({ place, from: NOBODY }, rules).agent,
+    isAgent: (name) => by.rules().agents.has(name),
     timeZone: () => by.rules().timeZone,
     wake: by.wake,
     turn: by.turn,

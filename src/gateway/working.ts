@@ -26,6 +26,7 @@ export function working(
   const { database, runner, blobs, workshop, workspaces, answers, media, clock, log } = parts;
   const { channel, agent, lanes, budgets, cutOff } = by;
   return {
+    ...told(parts),
     database,
     runner,
     clock,
@@ -52,6 +53,11 @@ export function working(
         bounded && { database, bounded },
       ),
   };
+}
+
+/** Where work is counted and told of, if anywhere. */
+export function told({ meter, tracer }: Pick<GatewayParts, "meter" | "tracer">) {
+  return { ...(meter ? { meter } : {}), ...(tracer ? { tracer } : {}) };
 }
 
 /** What attachments are fetched with. */

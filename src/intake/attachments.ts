@@ -115,8 +115,9 @@ async function fetchNow(
   const open = (ref: string, signal: AbortSignal): Promise<AsyncIterable<Uint8Array>> =>
     channel.fetch(ref, signal);
   const limits = within(by.limits, channel.fetchBytes);
-  const minutes = await minutesFor(task, by);
+  let minutes: Listening | undefined;
   try {
+    minutes = await minutesFor(task, by);
     let taken = await once();
     if (taken.notice?.key === "media.unavailable") {
       await pause(by.clock, RETRY_AFTER_MS, by.closing);
@@ -156,7 +157,15 @@ async function fetchNow(
     }
     const agent = by.agent(task.agent);
     const senses = agent ? await by.senses(agent) : NO_SENSES;
-    const reading: Reading = { ...by, open, senses, limits, listening, minutes, transcriber: agent?.transcriber };
+    const reading: Reading = {
+      ...by,
+      open,
+      senses,
+      limits,
+      listening,
+      minutes,
+      transcriber: agent?.transcriber,
+    };
     return await takeIn(task.unfetched, reading, by.closing);
   }
 

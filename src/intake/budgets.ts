@@ -1,8 +1,9 @@
-import type { Bound } from "../core/budget.ts";
+import type { Bound, Scope } from "../core/budget.ts";
 import { boundsAt, boundsFor } from "../core/bounds.ts";
+import type { Quote } from "../core/events.ts";
 import { usedWords } from "../core/words-of-budget.ts";
 import { countsOf, liftBounds } from "../store/budgets.ts";
-import { senderOf } from "../store/people.ts";
+import { personBehind } from "../store/people.ts";
 import { type About, answer, isOwner, languageIn } from "./about.ts";
 
 /**
@@ -29,21 +30,42 @@ async function show(about: About, agent: string): Promise<void> {
   await answer(about, "budget.body", { lines: lines.join("\n") });
 }
 
-/** Of whoever's message is answered, else of this chat; until their hours, days and months are over. */
+/**
+ * Of whoever has written the message that is answered, or was answered with it; without one, of this chat. Until their hours,
+ * days and months are over.
+ */
 async function lift(about: About, agent: string, which: string | undefined): Promise<void> {
   if (!isOwner(about)) return await answer(about, "command.owner_only");
   const { trx, chat, event, now, rules } = about;
-  const ref = event.type === "message" ? event.quote?.ref : undefined;
-  const person = ref === undefined ? undefined : await senderOf(trx, chat, ref);
-  const scope =
-    which === "agent" ? "agent" : which === "all" ? "total" : person === undefined ? "chat" : "person";
-  const bounds = boundsOf(about, agent, person ?? "").filter((bound) => bound.scope === scope);
-  const known = which === undefined || which === "agent" || which === "all";
-  if (!known || bounds.length === 0) return await answer(about, "budget.nothing_to_lift");
+  const quote = event.type === "message" ? event.quote : undefined;
+  const scope = scopeOf(which, quote);
+  // A message that nobody knows any more is nobody's, and the chat is not meant by it.
+  const person = quote?.ref === undefined ? undefined : await personBehind(trx, chat, quote.ref);
+  const bounds = boundsOf(about, agent, person).filter((bound) => bound.scope === scope);
+  if (scope === undefined || bounds.length === 0) return await answer(about, "budget.nothing_to_lift");
   await liftBounds(trx, boundsAt(bounds, now, rules.timeZone));
   await answer(about, `budget.lifted_${scope}`, { agent });
 }
 
-function boundsOf({ channel, chat, event, rules }: About, agent: string, person: string): readonly Bound[] {
-  return boundsFor({ channel, chat, place: event.place.chat, agent, person }, rules);
+/** Undefined where there is no such one. */
+function scopeOf(which: string | undefined, quote: Quote | undefined): Scope | undefined {
+  switch (which) {
+    case undefined:
+      return quote === undefined ? "chat" : "person";
+    case "agent":
+      return "agent";
+    case "all":
+      return "total";
+    default:
+      return undefined;
+  }
+}
+
+function boundsOf(
+  { channel, chat, event, rules }: About,
+  agent: string,
+  person: string | undefined,
+): readonly Bound[] {
+  const whose = person === undefined ? {} : { person };
+  return boundsFor({ channel, chat, place: event.place.chat, agent, ...whose }, rules);
 }

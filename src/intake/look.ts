@@ -45,8 +45,7 @@ export function lookFor(chat: ChatId, agent: AgentDefinition, by: LookParts, wit
       return [{ type: "text", text: `[${inQuotes(path)} could not be opened]` }];
     } finally {
       // It is heard now, whatever becomes of the turn.
-      if (minutes) await within.database.light(async (trx) => minutes.count(trx));
-      minutes?.end();
+      if (minutes) await within.database.light(async (trx) => minutes.count(trx)).finally(minutes.end);
     }
   };
 }

@@ -42,9 +42,9 @@ export class MinutesUnderWay {
       },
       take: async (asked) =>
         await this.#inTurn(async () => {
+          release(); // it may be taken in once more, and is no other recording then
           const left = await leftFor(wholeSeconds(asked));
           if ("scope" in left) return left;
-          release();
           [taken, seconds] = [left, wholeSeconds(asked)];
           for (const bound of taken) this.#add(bound, seconds);
           return undefined;

@@ -3,6 +3,7 @@ import { agoWords } from "../core/words.ts";
 import { currentThread } from "../store/chats.ts";
 import { countWaiting } from "../store/inbox.ts";
 import { type KeptMessage, keptMessages, PAUSED, takeUp } from "../store/kept.ts";
+import { laneOf } from "../store/lane.ts";
 import { liftPause, pauseByCommand, pausedUntil, UNTIL_RESUMED } from "../store/pauses.ts";
 import { signedRefs } from "../store/signs.ts";
 import { type About, addressIn, answer, isOwner, languageIn, rulesFor } from "./about.ts";
@@ -38,6 +39,8 @@ export async function resume(about: About): Promise<void> {
   const paused = (await pausedUntil(trx, chat, now)) > 0;
   await liftPause(trx, chat);
   after.push(() => effects.resumed(chat));
+  // It is told with what waits already, and no turn of its own comes behind that.
+  if (!paused && (await laneOf(trx, chat, now)).intents.some(({ task }) => !task)) return;
   const [first, ...more] = await toAnswer(about);
   if (!first) {
     // What a crash has left of the turn that was cut off goes on by itself.

@@ -1,4 +1,5 @@
 import type { MessageEvent } from "../core/events.ts";
+import { wasAlbumRefused } from "../store/inbox.ts";
 import { noteFullTold } from "../store/lane.ts";
 import { type About, addressIn, answer } from "./about.ts";
 import type { Placing } from "./placing.ts";
@@ -8,7 +9,12 @@ export async function afterPlacing(about: About<MessageEvent>, row: number, plac
   const { trx, chat, event, now, after, effects } = about;
   const { full, fullTold, interrupts, rules } = placing;
   const limit = rules.queueLimit;
-  if (full === "refused") return await answer(about, "waiting.full", { limit }, { names: true });
+  if (full === "refused") {
+    const known = { channel: about.channel, sender: event.from.id, album: event.albumId ?? "", now, row };
+    // An album is one thing that was said.
+    if (event.albumId !== undefined && (await wasAlbumRefused(trx, chat, known))) return;
+    return await answer(about, "waiting.full", { limit }, { names: true });
+  }
   if (full === "joins" && !fullTold) {
     await noteFullTold(trx, chat, true);
     await answer(about, "waiting.joined", { limit }, { names: true });

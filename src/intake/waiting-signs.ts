@@ -7,7 +7,7 @@ import { languageOfChat } from "../store/chats.ts";
 import { ANSWER_WITHIN_MS, choiceKey, insertQuestion } from "../store/choices.ts";
 import type { Database } from "../store/database.ts";
 import { insertPieces } from "../store/pieces.ts";
-import { markSigned } from "../store/signs.ts";
+import { markSigned, stillWaits } from "../store/signs.ts";
 import type { Queries } from "../store/tables.ts";
 import type { SignedMessage } from "./about.ts";
 
@@ -74,8 +74,10 @@ export class WaitingSigns {
       return true;
     });
     if (!shown) return;
-    if (as === "line") deliver(chat);
-    else await open.react?.(to, ref, SIGN, closing);
+    if (as === "line") return deliver(chat);
+    await open.react?.(to, ref, SIGN, closing);
+    // Another process has taken it up meanwhile, and may have taken back what was not shown yet.
+    if (!(await stillWaits(database.db, row))) await open.react?.(to, ref, undefined, closing);
   }
 
   async #plan(trx: Queries, waiting: SignedMessage, presses: boolean): Promise<void> {

@@ -4,6 +4,8 @@ import { asError, GatewayError, hasCode } from "../core/errors.ts";
 import { formsOf } from "../core/forms.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
+import type { Meter } from "../core/meter.ts";
+import type { Tracer } from "../core/tracing.ts";
 import { say } from "../core/sentences.ts";
 import type { Database } from "../store/database.ts";
 import { type DeliveryHold, holdDelivery, leaveDelivery, renewDelivery } from "../store/delivery-holds.ts";
@@ -15,6 +17,7 @@ import { asSent, attemptOf } from "./as-sent.ts";
 import { backOffMs, GIVE_UP_MS } from "./attempts.ts";
 import { answered } from "./cut-off.ts";
 import { planWords } from "./plan.ts";
+import { tellOf } from "./telling.ts";
 import { reconcile } from "./reconcile.ts";
 
 /**
@@ -51,6 +54,9 @@ export function deliver(by: {
   readonly log: Log;
   /** Names this process where others may send as well; one that is alone needs no right to. */
   readonly owner?: string;
+  /** Where sends are counted and told of, if anywhere. */
+  readonly meter?: Meter;
+  readonly tracer?: Tracer;
   /** Aborts when the gateway must end: what is being sent is cut off, and nothing more is begun. */
   readonly cutOff: AbortSignal;
 }): Deliver {
@@ -136,8 +142,10 @@ export function deliver(by: {
       ids = await answered(by, (signal) => channel.send(asSent(open), attemptOf(open), signal));
     } catch (thrown) {
       const error = asError(thrown);
+      tellOf(by, open, now, error);
       return await insist(() => failed(open, channel, error), writing);
     }
+    tellOf(by, open, now);
     // Outside the try: a commit that fails says nothing of a send that the platform has taken.
     await insist(() => sent(open, channel, ids), writing);
     forms.ended(open.id);

@@ -36,6 +36,8 @@ export type ScheduleParts = {
   readonly rulesIn: (channel: ChannelId, place: Place) => Promise<ChannelRules | undefined>;
   /** Who answers there. */
   readonly agentIn: (rules: ChannelRules, place: Place & { readonly kind: "private" | "group" }) => string;
+  /** Whether there still is one of this name. */
+  readonly isAgent: (name: string) => boolean;
   /** IANA; this machine's where it is not said. */
   readonly timeZone: () => string | undefined;
   /** Has `run` called for a schedule, by its number, at or after `at` (epoch ms). */
@@ -110,7 +112,7 @@ export class Schedules {
   }
 
   async #due(row: DueSchedule): Promise<void> {
-    const { database, clock, log, rulesIn, agentIn, turn } = this.#parts;
+    const { database, clock, log, rulesIn, agentIn, isAgent, turn } = this.#parts;
     const [{ nextRun, missedRuns }, { unaskedIn, unaskedNow }] = await Promise.all([
       import("./when.ts"),
       import("./unasked.ts"),
@@ -156,7 +158,7 @@ export class Schedules {
     const fired = await fireSchedule(database, row, {
       channel,
       chat: met.chat,
-      agent: row.agent === "" ? agentIn(rules, here) : row.agent,
+      agent: isAgent(row.agent) ? row.agent : agentIn(rules, here),
       event,
       next,
       perDay: unasked.perDay,

@@ -11,6 +11,8 @@ export type WrittenWhen = {
 };
 
 const MINUTE_MS = 60_000;
+/** What is longer says nothing that fields with ranges and steps could not, and is shown in a chat. */
+const CRON_CHARACTERS = 200;
 /** More than this many times that were missed are not counted. */
 const MOST_MISSED = 1_000;
 
@@ -25,6 +27,10 @@ export function readWhen(written: WrittenWhen, timeZone: string): When | { reado
 }
 
 function readCron(written: string, timeZone: string): When | { readonly wrong: string } {
+  if (written.length > CRON_CHARACTERS)
+    return {
+      wrong: `a cron line has at most ${CRON_CHARACTERS} characters, and this has ${written.length}; Write ranges and steps`,
+    };
   const fields = written.trim().split(/\s+/).filter(Boolean);
   if (fields.length !== 5 && fields.length !== 6)
     return {

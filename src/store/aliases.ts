@@ -18,6 +18,18 @@ export async function rememberAliases(
     .execute();
 }
 
+/** What the operator calls whoever has an id that stays. */
+export async function aliasesOf(trx: Queries, channel: ChannelId, id: string): Promise<readonly string[]> {
+  const rows = await trx
+    .selectFrom("alias")
+    .select("alias")
+    .where("channel", "=", channel)
+    .where("id", "=", id)
+    .orderBy("alias")
+    .execute();
+  return rows.map(({ alias }) => alias);
+}
+
 /** The id that stays of whoever is known by an alias; undefined where nobody is. */
 export async function idBehind(trx: Queries, channel: ChannelId, alias: string): Promise<string | undefined> {
   const row = await trx

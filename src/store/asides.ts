@@ -41,13 +41,13 @@ export const NOT_ADDRESSED = "not addressed";
 export const BY_HAND = "written by hand by the owner of the account";
 
 /**
- * What waits to be told with a turn on this thread, in the order it came; not what is about its own messages: of that the
- * agent is told while the turn runs, or after it.
+ * What waits to be told with a turn on this thread, in the order it came; apart from it what is about its own messages,
+ * which an earlier attempt at the turn has not been told of.
  */
 export async function asidesFor(
   trx: Queries,
   turn: { readonly chat: ChatId; readonly thread: ThreadId; readonly messages: readonly number[] },
-): Promise<readonly Aside[]> {
+): Promise<{ readonly told: readonly Aside[]; readonly corrections: readonly Correction[] }> {
   const rows = await trx
     .selectFrom("inbox")
     .select(["id", "payload", "about", "left_out as leftOut"])
@@ -56,13 +56,19 @@ export async function asidesFor(
     .where("thread", "in", ["", turn.thread])
     .orderBy("id")
     .execute();
-  return rows
-    .filter(({ about }) => !turn.messages.includes(about))
-    .map(({ id, payload, leftOut }) => ({
-      id,
-      event: JSON.parse(payload) as AsideEvent, // as intake writes what it keeps
-      ...(leftOut === 0 ? {} : { leftOut }),
-    }));
+  const asides = rows.map(({ payload, ...row }) => ({
+    ...row,
+    event: JSON.parse(payload) as AsideEvent, // as intake writes what it keeps
+  }));
+  const others = asides.filter(({ about }) => !turn.messages.includes(about));
+  return {
+    told: others.map(({ id, event, leftOut }) => ({ id, event, ...(leftOut === 0 ? {} : { leftOut }) })),
+    corrections: asides.flatMap(({ id, about, event }) =>
+      turn.messages.includes(about) && (event.type === "edited" || event.type === "deleted")
+        ? [{ id, about, event }]
+        : [],
+    ),
+  };
 }
 
 /** Gives asides to a turn: they end with it, and wait again when it is given back. */

@@ -1,5 +1,5 @@
 import type { AttachmentOutcome, ContentBlock, Unfetched } from "../core/blocks.ts";
-import type { EditEvent, MessageEvent, Place } from "../core/events.ts";
+import type { EditEvent, MessageEvent } from "../core/events.ts";
 import type { ChannelId, ChatId } from "../core/identity.ts";
 import type { Notice } from "../core/sentences.ts";
 import type { Database } from "./database.ts";

@@ -14,18 +14,13 @@ export type Counted = {
 };
 
 /**
- * Counts what is used, all of it in one statement, and gives how much that is now, in the order of the charges. Rows are
- * locked in one order, so that no two workers wait for each other.
+ * Counts what is used, all of it in one statement, and gives how much that is now, in the order of the charges.
  */
 export async function charge(trx: Queries, charges: readonly Charge[]): Promise<readonly Counted[]> {
   if (charges.length === 0) return [];
   const rows = await trx
     .insertInto("use_count")
-    .values(
-      charges
-        .map(({ bound, amount }) => ({ ...keyOf(bound), used: Math.round(amount) }))
-        .toSorted((one, other) => (nameOf(one) < nameOf(other) ? -1 : 1)),
-    )
+    .values(inOrder(charges).map(({ bound, amount }) => ({ ...keyOf(bound), used: Math.round(amount) })))
     .onConflict((conflict) =>
       conflict
         .columns([...KEY])
@@ -76,17 +71,17 @@ function spentOf({ bound: { scope, subject, measure, limit, from, until } }: Cou
 
 /** Notes down that it is told how little is left of these; gives those that nobody was told of before. */
 export async function markWarned(trx: Queries, counted: readonly Counted[]): Promise<readonly Counted[]> {
-  const marked: Counted[] = [];
-  for (const each of counted) {
+  const marked = new Set<Counted>();
+  for (const each of inOrder(counted)) {
     const { numUpdatedRows } = await trx
       .updateTable("use_count")
       .set({ warned: 1 })
       .where((eb) => eb.and(keyOf(each.bound)))
       .where("warned", "=", 0)
       .executeTakeFirstOrThrow();
-    if (numUpdatedRows > 0n) marked.push(each);
+    if (numUpdatedRows > 0n) marked.add(each);
   }
-  return marked;
+  return counted.filter((each) => marked.has(each));
 }
 
 /** Has these pass until their hour, day or month is over. */
@@ -94,7 +89,7 @@ export async function liftBounds(trx: Queries, bounds: readonly BoundNow[]): Pro
   if (bounds.length === 0) return;
   await trx
     .insertInto("use_count")
-    .values(bounds.map((bound) => ({ ...keyOf(bound), lifted: 1 })))
+    .values(inOrder(bounds.map((bound) => ({ bound }))).map(({ bound }) => ({ ...keyOf(bound), lifted: 1 })))
     .onConflict((conflict) => conflict.columns([...KEY]).doUpdateSet({ lifted: 1 }))
     .execute();
 }
@@ -159,7 +154,12 @@ export async function moveUse(
       .insertInto("use_count")
       .values({ ...row, subject: of.to })
       .onConflict((conflict) =>
-        conflict.columns([...KEY]).doUpdateSet((eb) => ({ used: eb("use_count.used", "+", row.used) })),
+        conflict.columns([...KEY]).doUpdateSet((eb) => ({
+          used: eb("use_count.used", "+", row.used),
+          // What was told, or lifted, under either stays so.
+          ...(row.warned === 1 ? { warned: 1 } : {}),
+          ...(row.lifted === 1 ? { lifted: 1 } : {}),
+        })),
       )
       .execute();
   }
@@ -177,6 +177,12 @@ export async function pruneCounts(trx: Queries, before: number): Promise<void> {
 }
 
 const KEY = ["scope", "channel", "subject", "measure", "from_at"] as const;
+
+/** The order in which all lock rows: of two that name them otherwise, each would wait for the other. */
+function inOrder<Of extends { readonly bound: BoundNow }>(all: readonly Of[]): readonly Of[] {
+  const name = ({ bound }: Of): string => nameOf(keyOf(bound));
+  return all.toSorted((one, other) => (name(one) < name(other) ? -1 : 1));
+}
 
 type Key = {
   readonly scope: BoundNow["scope"];

@@ -94,7 +94,7 @@ export async function rewrite(
   as: {
     readonly payload: string;
     readonly contentHash: string;
-    readonly characters: number;
+    readonly characters?: number;
     readonly dueAt: number;
     readonly now: number;
   },
@@ -104,7 +104,7 @@ export async function rewrite(
     .set({
       payload: as.payload,
       content_hash: as.contentHash,
-      characters: as.characters,
+      ...(as.characters === undefined ? {} : { characters: as.characters }),
       due_at: as.dueAt,
       trace: withTrace({ at: as.now, step: "edited" }),
     })
@@ -171,16 +171,20 @@ export async function withdrawFollowing(
   chat: ChatId,
   { messages, now }: { readonly messages: readonly number[]; readonly now: number },
 ): Promise<void> {
-  const rows = trx.selectFrom("inbox").select("id").where("chat_id", "=", chat);
-  const following = [
-    ...(await rows.where(isAside).where("about", "in", messages).execute()),
-    ...(await rows
-      .where(isOpenMessage)
-      .where("state", "=", "waiting")
-      .where("about", "in", messages)
-      .execute()),
-  ].map(({ id }) => id);
+  const following = (await followingOf(trx, chat, messages)).map(({ id }) => id);
   await withdrawRows(trx, following, { why: "the turn of its message came to no answer", now });
+}
+
+/** What was said of messages since a turn took them up and nobody was told of yet, in the order it came. */
+export async function followingOf(trx: Queries, chat: ChatId, messages: readonly number[]) {
+  const rows = trx
+    .selectFrom("inbox")
+    .select(["id", "type", "about", "payload", "content_hash"])
+    .where("chat_id", "=", chat)
+    .where("about", "in", messages);
+  const told = await rows.where(isAside).execute();
+  const answered = await rows.where(isOpenMessage).where("state", "=", "waiting").execute();
+  return [...told, ...answered].toSorted((one, other) => one.id - other.id);
 }
 
 /** The one message that our answer to what was edited stands in, so that a new answer can take its place. */

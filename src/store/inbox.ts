@@ -166,24 +166,37 @@ export async function latestIntent(
 /** Items of an album arrive within seconds of each other, and have been seen to take eleven. */
 const ALBUM_FOR_MS = 60_000;
 
+type Album = {
+  readonly channel: ChannelId;
+  readonly sender: string;
+  readonly album: string;
+  readonly now: number;
+};
+
 /** Whether an item of this sender's album was for us: it waits for its turn, has it, or had it just now. */
-export async function hasAlbum(
+export async function hasAlbum(trx: Queries, chat: ChatId, of: Album): Promise<boolean> {
+  return (await itemsOf(trx, chat, of).where("intent", ">", 0).limit(1).executeTakeFirst()) !== undefined;
+}
+
+/** Whether an item of it that came before this row was refused just now. */
+export async function wasAlbumRefused(
   trx: Queries,
   chat: ChatId,
-  of: { readonly channel: ChannelId; readonly sender: string; readonly album: string; readonly now: number },
+  { row, ...of }: Album & { readonly row: number },
 ): Promise<boolean> {
-  const item = await trx
+  const refused = itemsOf(trx, chat, of).where("state", "=", "refused").where("id", "<", row);
+  return (await refused.limit(1).executeTakeFirst()) !== undefined;
+}
+
+function itemsOf(trx: Queries, chat: ChatId, { channel, sender, album, now }: Album) {
+  return trx
     .selectFrom("inbox")
     .select("id")
-    .where("channel", "=", of.channel)
-    .where("sender", "=", of.sender)
-    .where("received_at", ">", of.now - ALBUM_FOR_MS)
+    .where("channel", "=", channel)
+    .where("sender", "=", sender)
+    .where("received_at", ">", now - ALBUM_FOR_MS)
     .where("chat_id", "=", chat)
-    .where("album", "=", of.album)
-    .where("intent", ">", 0)
-    .limit(1)
-    .executeTakeFirst();
-  return item !== undefined;
+    .where("album", "=", album);
 }
 
 /** Whether the message that a reply names by `ref` belongs to an intent that waits. */

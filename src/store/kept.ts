@@ -2,6 +2,7 @@ import type { MessageEvent } from "../core/events.ts";
 import type { ChannelId, ChatId, Hold, ThreadId } from "../core/identity.ts";
 import { MOST_KEPT, trimAsides } from "./asides.ts";
 import { fetchWhatLacks } from "./attachments.ts";
+import { catchUp } from "./given-back.ts";
 import { withTrace } from "./inbox.ts";
 import { isAside } from "./open-rows.ts";
 import { pausedUntil } from "./pauses.ts";
@@ -104,10 +105,12 @@ export async function keepTurn(
   if (!paused) return;
   const why = PAUSED;
   const kept = withTrace({ at: now, step: "aside", why, turn: turn.id });
-  await claimed
+  const messages = await claimed
     .where("type", "=", "message")
-    .set({ state: "aside", why, agent: "", thread: "", intent: 0, trace: kept })
+    .set({ state: "aside", why, agent: "", thread: "", intent: 0, during: "", trace: kept })
+    .returning(["id", "chat_id", "channel", "payload", "due_at"])
     .execute();
+  await catchUp(trx, messages, now);
   const withdrawn = withTrace({ at: now, step: "withdrawn", why, turn: turn.id });
   await claimed.set({ state: "withdrawn", why, payload: "", ended_at: now, trace: withdrawn }).execute();
   await trimAsides(trx, chat, { type: "message", among: "kept", keep: MOST_KEPT, why, now });

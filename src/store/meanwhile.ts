@@ -1,6 +1,7 @@
 import type { ChatId, Hold, ThreadId } from "../core/identity.ts";
 import type { During } from "../core/rules.ts";
 import type { Database } from "./database.ts";
+import { catchUp } from "./given-back.ts";
 import { heldAs } from "./holds.ts";
 import { type WaitingMessage, withTrace } from "./inbox.ts";
 import { isOpenMessage } from "./open-rows.ts";
@@ -131,7 +132,7 @@ export async function giveBackSteered(
   turn: Pick<RunningTurn, "id" | "intent">,
   now: number,
 ): Promise<void> {
-  await trx
+  const given = await trx
     .updateTable("inbox")
     .set((eb) => ({
       state: "waiting",
@@ -144,7 +145,9 @@ export async function giveBackSteered(
     .where("state", "=", "claimed")
     .where("intent", ">", 0)
     .where("intent", "!=", turn.intent)
+    .returning(["id", "chat_id", "channel", "payload", "due_at"])
     .execute();
+  await catchUp(trx, given, now);
 }
 
 /** The rows that interrupt this turn, up to the last that does; none where something else stands before them. */

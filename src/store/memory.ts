@@ -235,7 +235,12 @@ export async function finishWork(
       .$if(database.dialect === "postgres", (query) => query.forUpdate())
       .execute();
     const row = rows.find((each) => each.thread === thread);
-    if (row?.epoch !== work.epoch || row.held_until !== work.heldUntil) return false;
+    if (row?.held_until !== work.heldUntil) return false;
+    if (row.epoch !== work.epoch) {
+      // It is begun anew at once, on what is left.
+      await trx.updateTable("memory_work").set({ held_until: 0 }).where(isRow(work)).execute();
+      return false;
+    }
     await changeFacts(trx, owner, thread, now, (facts) => done.decide(facts, row.since));
     const quiet = row.touches === work.touches;
     await trx

@@ -154,9 +154,12 @@ export async function nthTurnAt(
   return row?.received_at;
 }
 
-/** Who has sent a message of a chat, by what the platform calls it; undefined where it was none of theirs, or long ago. */
-export async function senderOf(trx: Queries, chat: ChatId, ref: string): Promise<string | undefined> {
-  const row = await trx
+/**
+ * Who has sent a message of a chat, by what the platform calls it, or was answered with it; undefined where that is nobody,
+ * or was long ago.
+ */
+export async function personBehind(trx: Queries, chat: ChatId, ref: string): Promise<string | undefined> {
+  const sent = await trx
     .selectFrom("inbox")
     .select("sender")
     .where("chat_id", "=", chat)
@@ -166,5 +169,18 @@ export async function senderOf(trx: Queries, chat: ChatId, ref: string): Promise
     .orderBy("id", "desc")
     .limit(1)
     .executeTakeFirst();
-  return row?.sender;
+  if (sent) return sent.sender;
+  const answered = await trx
+    .selectFrom("sent")
+    .innerJoin("piece", "piece.id", "sent.piece_id")
+    .innerJoin("inbox", "inbox.turn_id", "piece.turn_id")
+    .select("inbox.sender")
+    .where("sent.chat_id", "=", chat)
+    .where("sent.ref", "=", ref)
+    .where("piece.turn_id", "!=", 0) // else it is what Perch itself says
+    .where("inbox.sender", "!=", "")
+    .orderBy("inbox.id")
+    .limit(1)
+    .executeTakeFirst();
+  return answered?.sender;
 }

@@ -1,4 +1,4 @@
-import type { Selectable } from "kysely";
+import { type Selectable, sql } from "kysely";
 import type { PieceBody, PlatformId } from "../core/channel.ts";
 import type { ChatAddress, ChatId } from "../core/identity.ts";
 import { refsIn, useBlobs } from "./blob-use.ts";
@@ -39,6 +39,8 @@ export type OpenPiece = {
   readonly chat: ChatId;
   readonly to: ChatAddress;
   readonly turn: number;
+  /** Of the message that its turn answers; 0 for what Perch itself says. */
+  readonly intent: number;
   readonly seq: number;
   readonly body: PieceBody;
   readonly replyTo: string;
@@ -145,6 +147,10 @@ async function insertSome(trx: Queries, pieces: readonly PlannedPiece[], now: nu
     .execute();
 }
 
+const intentOfPiece = sql<number | null>`(select intent from turn where turn.id = piece.turn_id)`.as(
+  "intent",
+);
+
 /** The next piece of a chat in the order they were planned; what is parked waits for the person's next message. */
 export async function nextPiece(
   database: Database,
@@ -154,6 +160,7 @@ export async function nextPiece(
   const row = await database.db
     .selectFrom("piece")
     .selectAll()
+    .select(intentOfPiece)
     .where("chat_id", "=", chat)
     .where(isOpenPiece)
     .where("state", "in", ["planned", "sending"])
@@ -175,6 +182,7 @@ export async function piecesInDoubt(
   const rows = await database.db
     .selectFrom("piece")
     .selectAll()
+    .select(intentOfPiece)
     .where("chat_id", "=", chat)
     .where(isPieceInDoubt)
     .orderBy("id")
@@ -183,12 +191,16 @@ export async function piecesInDoubt(
   return rows.map((row) => toOpen(row, hold));
 }
 
-function toOpen(row: Selectable<PieceRow>, hold: DeliveryHold | undefined): OpenPiece {
+function toOpen(
+  row: Selectable<PieceRow> & { readonly intent: number | null },
+  hold: DeliveryHold | undefined,
+): OpenPiece {
   return {
     id: row.id,
     chat: row.chat_id,
     to: addressOf(row.channel, row.to_chat, row.to_topic),
     turn: row.turn_id,
+    intent: row.intent ?? 0,
     seq: row.seq,
     body: JSON.parse(row.body) as PieceBody, // written by insertPieces
     replyTo: row.reply_to,

@@ -10,7 +10,7 @@ import {
   type TransactionSettings,
 } from "kysely";
 import { Pool, type PoolClient, types } from "pg";
-import { asError, GatewayError } from "../core/errors.ts";
+import { asError } from "../core/errors.ts";
 import type { Database } from "./database.ts";
 import { migrate } from "./migrate.ts";
 import { atOpen, isBroken, isContention, inUse } from "./postgres-errors.ts";
@@ -90,7 +90,7 @@ function poolFor(
     keepAliveInitialDelayMillis: KEEP_ALIVE_MS,
     types: {
       // Ours stay far below 2^53; the driver would hand them out as text.
-      getTypeParser: (id: number, format?: "text" | "binary") =>
+      getTypeParser: (id: Parameters<typeof types.getTypeParser>[0], format?: "text" | "binary") =>
         NUMBERS.has(id) && format !== "binary" ? Number : types.getTypeParser(id, format),
     },
   });

@@ -56,6 +56,8 @@ export type Story = {
   readonly id: number;
   readonly channel: string;
   readonly chat: number;
+  /** The first message of what it is answered with; 0 where it is not. */
+  readonly intent: number;
   readonly state: InboxState;
   readonly why: string;
   readonly receivedAt: number;
@@ -115,6 +117,7 @@ export async function storyOf(database: Database, id: number): Promise<Story | u
     id,
     channel: row.channel,
     chat: row.chat_id,
+    intent: row.intent,
     state: row.state,
     why: row.why,
     receivedAt: row.received_at,

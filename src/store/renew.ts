@@ -17,15 +17,18 @@ export function keepRenewed(
   let over = false;
   let timer = clock.after(RENEW_MS, again);
   function again(): void {
-    renew(clock.now() + HOLD_MS).then(
-      (ours) => {
-        if (ours || over) return;
-        cancel();
-        lost();
-      },
-      (err: unknown) => log.warn({ err }, "a hold could not be renewed, again soon"),
-    );
+    void renewed();
     timer = clock.after(RENEW_MS, again);
+  }
+  /** Never rejects. */
+  async function renewed(): Promise<void> {
+    try {
+      if ((await renew(clock.now() + HOLD_MS)) || over) return;
+      cancel();
+      lost();
+    } catch (err) {
+      log.warn({ err }, "a hold could not be renewed, again soon");
+    }
   }
   function cancel(): void {
     over = true;

@@ -136,6 +136,12 @@ function timesOf(dueAt: number | undefined, now: number): Pick<Row, "state" | "d
     : { state: "active", due_at: dueAt, next_at: dueAt, held: "" };
 }
 
+/** Who had it made, by the platform's id; "" for the operator, and where it is gone. */
+export async function personOfSchedule(trx: Queries, id: number): Promise<string> {
+  const row = await trx.selectFrom("schedule").select("person").where("id", "=", id).executeTakeFirst();
+  return row?.person ?? "";
+}
+
 /** Ends one that was made in a chat; `by` is its number there or its name. The operator's are not ended so. */
 export async function cancelSchedule(
   trx: Queries,

@@ -21,6 +21,11 @@ export async function markSigned(
   return numUpdatedRows > 0n;
 }
 
+export async function stillWaits(db: Queries, row: number): Promise<boolean> {
+  const found = await db.selectFrom("inbox").select("state").where("id", "=", row).executeTakeFirst();
+  return found?.state === "waiting";
+}
+
 /** What the platform calls the messages of a chat that wait under a reaction of ours; of one row alone where one is named. */
 export async function signedRefs(trx: Queries, chat: ChatId, row?: number): Promise<readonly string[]> {
   const rows = await trx

@@ -1,14 +1,19 @@
 import type { Transaction } from "kysely";
+import { GatewayError } from "../core/errors.ts";
+import type { Hold } from "../core/identity.ts";
 import type { Language } from "../core/sentences.ts";
 import type { Database } from "./database.ts";
 import type { TurnState } from "./fact-tables.ts";
-import { assertHeld } from "./holds.ts";
+import { heldAs } from "./holds.ts";
 import { beforeClaim, withTrace } from "./inbox.ts";
 import { giveBackSteered, joinInterrupted, type RunningTurn } from "./meanwhile.ts";
 import { NOTHING_SPENT, type Spent } from "./thread-facts.ts";
 import type { Tables } from "./tables.ts";
 
-/** Gives a turn back that we ended ourselves, at a shutdown: it is taken up again and no crash is counted. */
+/**
+ * Gives a turn back that we ended ourselves, at a shutdown: it is taken up again and no crash is counted.
+ * @throws GatewayError "turn.stopped" when its people have stopped it, or had it paused, since: it is to end as that.
+ */
 export async function abandonTurn(
   database: Database,
   turn: RunningTurn,
@@ -16,7 +21,7 @@ export async function abandonTurn(
   spent?: Spent,
 ): Promise<void> {
   await database.db.transaction().execute(async (trx) => {
-    await assertHeld(trx, turn.hold);
+    await assertGoesOn(trx, turn.hold);
     await giveBackSteered(trx, turn, now);
     await trx
       .updateTable("inbox")
@@ -40,7 +45,8 @@ export async function abandonTurn(
 /**
  * Breaks a turn off for what interrupts it, which is answered with it by the next one. Of what the turn was of and what
  * was steered into it no crash is counted; more than `most` messages are not put together.
- * @throws GatewayError "store.hold_lost" when somebody else holds the chat by now; nothing is written then.
+ * @throws GatewayError "store.hold_lost" when somebody else holds the chat by now, and "turn.stopped" as `abandonTurn`;
+ * nothing is written then.
  */
 export async function interruptTurn(
   database: Database,
@@ -48,11 +54,16 @@ export async function interruptTurn(
   by: { readonly most: number; readonly now: number; readonly spent?: Spent },
 ): Promise<void> {
   await database.db.transaction().execute(async (trx) => {
-    await assertHeld(trx, turn.hold);
+    await assertGoesOn(trx, turn.hold);
     await joinInterrupted(trx, turn, by);
     const { spent, now } = by;
     await endTurn(trx, turn, { state: "abandoned", error: "turn.interrupted", spent, now });
   });
+}
+
+/** What people have stopped since is not begun anew. */
+async function assertGoesOn(trx: Transaction<Tables>, hold: Hold): Promise<void> {
+  if ((await heldAs(trx, hold)).stopped) throw new GatewayError("turn.stopped", "stopped by the person");
 }
 
 /** The row of a turn that has ended; the hold is given up. */

@@ -3,7 +3,7 @@ import { GatewayError } from "../core/errors.ts";
 import type { ChannelId, ChatAddress, ChatId, Hold, ThreadId } from "../core/identity.ts";
 import type { Language } from "../core/sentences.ts";
 import { settleQuestions, type Settled, withdrawNoted } from "./approvals.ts";
-import { type Aside, asidesFor, claimAsides, personOf } from "./asides.ts";
+import { type Aside, asidesFor, claimAsides, type Correction, personOf } from "./asides.ts";
 import { forgetTaken } from "./attachments.ts";
 import { addressOf } from "./chats.ts";
 import type { Database } from "./database.ts";
@@ -39,6 +39,9 @@ export type ClaimedTurn = {
   readonly agent: string;
   readonly thread: ThreadId;
   readonly intent: number;
+  /** When the first of its messages was committed, and when it was claimed, epoch ms. */
+  readonly receivedAt: number;
+  readonly startedAt: number;
   readonly messages: readonly WaitingMessage[];
   /** Whether a turn was begun with one of them before. */
   readonly again: boolean;
@@ -48,6 +51,8 @@ export type ClaimedTurn = {
   readonly task?: InboxTask;
   /** What the agent is told beside them; it comes first. */
   readonly asides: readonly Aside[];
+  /** What has become of them since an earlier attempt at the turn, which was not told of it. */
+  readonly corrections?: readonly Correction[];
 };
 
 export type Claim =
@@ -106,8 +111,10 @@ export async function claimTurn(
       return { kind: "wait", at: by.now + SUSPECT_AGAIN_MS };
     const ids = messages.map((message) => message.id);
     const task = first.task;
-    const told =
-      dead || task !== "" ? [] : await asidesFor(trx, { chat, thread: first.thread, messages: ids });
+    const { told, corrections } =
+      dead || task !== ""
+        ? { told: [], corrections: [] }
+        : await asidesFor(trx, { chat, thread: first.thread, messages: ids });
     const people = [...messages.map(saidBy), ...told.map(({ event }) => personOf(event))].filter(
       ({ id }) => id !== "", // nobody has said what a schedule brings
     );
@@ -158,10 +165,13 @@ export async function claimTurn(
       agent: first.agent,
       thread: first.thread,
       intent: first.intent,
+      receivedAt: Math.min(...messages.map((message) => message.received_at)),
+      startedAt: by.now,
       messages: waiting,
       ...(task === "" ? {} : { task }),
       ...(row.language === "" ? {} : { language: row.language }),
       again: messages.some((message) => message.turn_id !== 0),
+      ...(corrections.length === 0 ? {} : { corrections }),
       asides: told.map((aside) => ({ ...aside, ...spokenBy(speakers, personOf(aside.event).id) })),
     };
     if (!dead) await by.count?.(trx, turn);

@@ -16,6 +16,7 @@ import { languageIn, localFacts } from "./local.ts";
 import type { TurnParts } from "./parts.ts";
 import type { Running } from "./running.ts";
 import { isScheduled } from "./scheduled.ts";
+import { followed } from "./telling.ts";
 
 /** A turn, and with whom it is spoken. */
 export type Asked = {
@@ -68,14 +69,18 @@ export async function ask<Done>(
         ...(running.bounded
           ? { allowance: allowanceOf(parts.database, running.bounded, { clock, log: parts.log }) }
           : {}),
+        ...followed(parts, turn),
         onUse: (use) => {
           running.spent = spentWith(running.spent, use);
+          parts.meter?.used(use);
         },
         language: languageIn(turn),
         endsAt: now + turnSeconds * 1_000,
         ...(local ? { local } : {}),
         ...(recalled === "" ? {} : { recalled }),
-        ...(channel.limits.drafts && live !== "off" && !unasked ? { onText: (text) => life.draft(text) } : {}),
+        ...(channel.limits.drafts && live !== "off" && !unasked
+          ? { onText: (text) => life.draft(text) }
+          : {}),
       },
       controller.signal,
     );

@@ -15,6 +15,7 @@ import type { Queries } from "../store/tables.ts";
 import type { ClaimedTurn } from "../store/turns.ts";
 import { languageIn } from "./local.ts";
 import type { TurnParts } from "./parts.ts";
+import { isScheduled } from "./scheduled.ts";
 
 /** What a turn has to be within, and the budget that has no room for it, as its claim has found them. */
 export type TurnBudget = { bounded?: Bounded | undefined; spent?: SpentBudget | undefined };
@@ -67,8 +68,8 @@ export async function stopWords(
   const now = clock.now();
   const { channel, hold } = turn;
   const person = turn.messages[0]?.event.from.id ?? "";
-  // What has begun anew since, and is used up again, is told again.
-  const from = Math.max(spent.from, now - TOLD_AGAIN_MS);
+  // What has begun anew since, and is used up again, is told again; where nobody has just asked, nothing else is.
+  const from = isScheduled(turn) ? spent.from : Math.max(spent.from, now - TOLD_AGAIN_MS);
   if (await wasTold(database.db, { channel, chat: hold.chat, person }, { from, until: now }))
     return undefined;
   return spentWords(spent, { language: languageIn(turn), timeZone, now });

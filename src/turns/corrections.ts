@@ -5,7 +5,7 @@ import type { ClaimedTurn } from "../store/turns.ts";
 import { correctionWords } from "./asides.ts";
 
 /**
- * What was corrected while a turn runs. Each is handed to the agent once; whether it stands in the thread then, the answer
+ * What was corrected while a turn runs, or since an earlier attempt at it. Each is handed to the agent once; whether it stands in the thread then, the answer
  * says. What does not is told of later: its row is none of the turn's.
  */
 export class Corrections {
@@ -14,8 +14,9 @@ export class Corrections {
   /** By the row of the message, the last of each: whoever edits on and on has said one thing. */
   readonly #waiting = new Map<number, Correction>();
 
-  constructor({ messages }: Pick<ClaimedTurn, "messages">) {
+  constructor({ messages, corrections = [] }: Pick<ClaimedTurn, "messages" | "corrections">) {
     this.knows(messages);
+    for (const correction of corrections) this.add(correction);
   }
 
   /** The agent is shown these as well. */

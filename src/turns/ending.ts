@@ -22,6 +22,7 @@ import type { TurnParts } from "./parts.ts";
 import { inPlace, piecesOf } from "./planned.ts";
 import type { Running } from "./running.ts";
 import { unaskedDay } from "./scheduled.ts";
+import { tellOf } from "./telling.ts";
 
 /** A turn that is to end. */
 export type Ending = {
@@ -110,6 +111,7 @@ export async function endTurn(
       }),
     { clock, log, closing: cutOff },
   );
+  tellOf(parts, turn, end, running?.spent);
   parts.memory.committed(touches);
   for (const { chat } of asked) if (chat !== turn.hold.chat) parts.deliver(chat);
   return more;

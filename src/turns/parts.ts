@@ -4,6 +4,8 @@ import type { ChannelFace, ChannelFront, Live, PieceBody } from "../core/channel
 import type { Clock } from "../core/clock.ts";
 import type { ChannelId, ChatAddress, ChatId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
+import type { Meter } from "../core/meter.ts";
+import type { Tracer } from "../core/tracing.ts";
 import type { ScheduleDesk, ScheduleLimits } from "../core/schedules.ts";
 import type { TaskOrigin } from "../store/background.ts";
 import type { ScheduleOrigin } from "../store/schedules.ts";
@@ -78,6 +80,9 @@ export type TurnParts = {
   readonly owners: (channel: ChannelId) => Promise<readonly string[]>;
   /** Something was planned for another chat. */
   readonly deliver: (chat: ChatId) => void;
+  /** Where turns are counted and told of, if anywhere. */
+  readonly meter?: Meter;
+  readonly tracer?: Tracer;
   /** Aborts when the grace of a shutdown is over. */
   readonly cutOff: AbortSignal;
 };

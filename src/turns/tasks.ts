@@ -6,6 +6,7 @@ import { type Clock, deadline } from "../core/clock.ts";
 import { asError, type ErrorCode, GatewayError, hasCode } from "../core/errors.ts";
 import type { ChannelId, ChatAddress, ChatId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
+import type { Meter } from "../core/meter.ts";
 import { say, type SentenceKey } from "../core/sentences.ts";
 import type { ModelUse } from "../core/usage.ts";
 import {
@@ -51,6 +52,8 @@ export type TaskParts = {
   readonly wake: (row: number, at: number) => void;
   /** What a result meets in its chat, where nobody may be waiting for it; undefined where nothing holds it up. */
   readonly unasked: (to: ChatAddress) => Promise<TaskHold | undefined>;
+  /** Where the work of models is counted, if anywhere. */
+  readonly meter?: Meter;
   /** A task was changed: `end` is to be called wherever it runs. */
   readonly changed: (row: number) => void;
   /** Something was planned to be sent there. */
@@ -180,7 +183,10 @@ export class Tasks {
         look: look(chat, agent, bounded),
         behind: { thread: open.thread },
         effects: taskEffects(database, open, { clock, log, closing }),
-        onUse: (use: ModelUse) => void (spent = spentWith(spent, use)),
+        onUse: (use: ModelUse) => {
+          spent = spentWith(spent, use);
+          this.#parts.meter?.used(use);
+        },
         ...(bounded ? { allowance: allowanceOf(database, bounded, this.#parts) } : {}),
       };
       const result = await runner.work(asked, controller.signal);

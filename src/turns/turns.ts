@@ -1,6 +1,7 @@
 import { asError, GatewayError, hasCode } from "../core/errors.ts";
 import { type ChannelId, type ChatId, messageIdOf } from "../core/identity.ts";
 import { say } from "../core/sentences.ts";
+import { traceOf } from "../core/tracing.ts";
 import type { Correction } from "../store/asides.ts";
 import { type TurnEffects, turnEffects } from "../store/effects.ts";
 import type { Queries } from "../store/tables.ts";
@@ -120,6 +121,8 @@ export class Turns {
   /** Whether more waits in the chat. */
   async #turn(turn: ClaimedTurn, { bounded, spent }: Budget): Promise<boolean> {
     const { database, log, channel: open, agent: find, cutOff } = this.#parts;
+    // Every line of the log about it can be found by its message, whichever process has written it.
+    const parts = { ...this.#parts, log: log.with({ trace: traceOf(turn.intent) }) };
     const channel = open(turn.channel);
     const agent = find(turn.agent);
     const controller = new AbortController();
@@ -154,26 +157,31 @@ export class Turns {
       if (!agent)
         throw new GatewayError("agent.invalid", `there is no agent ${turn.agent} in the configuration`);
       if (spent) throw new GatewayError("budget.spent", "there is no room for a turn", { spent });
-      const end = await doTurn(this.#parts, { turn, agent, channel, running });
+      const end = await doTurn(parts, { turn, agent, channel, running });
       // The person has been told that it is stopped.
       if (hasCode(controller.signal.reason, "turn.stopped")) throw controller.signal.reason;
-      return await endTurn(this.#parts, ending, end);
+      return await endTurn(parts, ending, end);
     } catch (thrown) {
       const error = asError(thrown);
       if (hasCode(error, "store.hold_lost")) {
-        log.warn({ chat, turn: turn.id }, "another worker holds the chat; this turn is theirs");
+        parts.log.warn({ chat, turn: turn.id }, "another worker holds the chat; this turn is theirs");
         return false;
       }
-      if (hasCode(error, "turn.interrupted")) return await this.#interrupted(running);
-      if (!cutOff.aborted) return await endFailed(this.#parts, ending, error, agent);
-      await abandonTurn(database, turn, this.#parts.clock.now(), running.spent);
-      return false;
+      try {
+        if (hasCode(error, "turn.interrupted")) return await this.#interrupted(running);
+        if (!cutOff.aborted) return await endFailed(parts, ending, error, agent);
+        await abandonTurn(database, turn, this.#parts.clock.now(), running.spent);
+        return false;
+      } catch (since) {
+        if (!hasCode(since, "turn.stopped")) throw since;
+        return await endFailed(parts, ending, since, agent);
+      }
     } finally {
       this.#running.delete(chat);
     }
   }
 
-  /** Whether more waits in the chat. */
+  /** Whether more waits in the chat. @throws GatewayError "turn.stopped" when its people have stopped it since. */
   async #interrupted({ turn, spent }: Running): Promise<boolean> {
     const { database, clock, log, cutOff, mostTogether } = this.#parts;
     const most = await mostTogether(turn.to);

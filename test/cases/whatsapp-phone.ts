@@ -106,14 +106,17 @@ async function carried(file: SentFile, media: MediaHost): Promise<proto.IMessage
   }
 }
 
-/** What a message shows; the frame of an album, whose pictures are messages of their own, shows nothing. */
+/**
+ * What a message shows; the frame of an album, whose pictures are messages of their own, and a reaction to another message
+ * are none.
+ */
 async function shownOf(given: proto.IMessage, media: MediaHost): Promise<readonly Shown[]> {
   const message = normalizeMessageContent(given) ?? {};
   const { imageMessage, videoMessage, audioMessage, documentMessage, albumMessage } = message;
   const shown = (bytes: Buffer, as: NonNullable<Shown["media"]>["as"], text?: string | null, name = "") => [
     { text: text ?? "", marks: [], media: { bytes, as, name } },
   ];
-  if (albumMessage) return [];
+  if (albumMessage || message.reactionMessage) return [];
   if (imageMessage) return shown(await media.open(imageMessage, "image"), "image", imageMessage.caption);
   if (videoMessage) {
     const as = videoMessage.gifPlayback ? "animation" : "video";

@@ -1,4 +1,5 @@
 import { afterEach, expect, it } from "vitest";
+import { traceOf } from "../../src/core/tracing.ts";
 import { gate, type World, world } from "../support/telegram-perch.ts";
 
 const ADA = { id: 700_100_001, firstName: "Ada" } as const;
@@ -59,6 +60,7 @@ it("perch why tells the way of each message, perch queue what waits, and neither
     .map((line) => line.trim());
   expect(lines).toEqual([
     "Message 5 in tg chat 4: consumed",
+    `trace ${traceOf(5)}, in the log and where spans are sent`,
     "+t  admitted (agent: helper, by: channel, joins nothing: nothing open, waits n s for more)",
     "+t  claimed (turn: 1, attempt: 1)",
     "+t  consumed (turn: 1, state: done, pieces: 1)",

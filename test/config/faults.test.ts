@@ -361,6 +361,18 @@ describe("secrets and variables", () => {
     ],
     ["a password that is a number", `${WEB}http: { password: 12345678 }\n`, [`:3 http.password: ${SECRET}`]],
     [
+      "a password in the address of the store",
+      `${WEB}store: { url: "postgres://perch:hunter2@db/perch" }\n`,
+      [`:3 store.url ("postgres://perch:…@db/perch"): ${SECRET}`],
+    ],
+    [
+      "an address of another store",
+      `${WEB}store: { url: "mysql://db/perch" }\n`,
+      [
+        ':3 store.url ("mysql://db/perch"): is no address of a PostgreSQL server. Write one such as postgres://perch@127.0.0.1:5432/perch.',
+      ],
+    ],
+    [
       "a token under another key",
       `channels:\n  web: { kind: web, title: "${TOKEN}" }\n`,
       [`:2 channels.web.title ("…"): ${SECRET}`],
@@ -369,7 +381,7 @@ describe("secrets and variables", () => {
       "a token as a key",
       `channels:\n  web: { kind: web, "${TOKEN}": 1 }\n`,
       [
-        ":2 channels.web.… (1): unknown key. Known here: acknowledge, agent, allow, away, budgets, chats, commands, context, deny, edits, kind, live, names, open, owner, pauseMinutes, quietHours, reactions, strangers, timeZone, title, turnsPerHour, unaskedPerDay, was.",
+        ":2 channels.web.… (1): unknown key. Known here: acknowledge, agent, allow, away, budgets, chats, commands, context, deny, during, edits, gather, kind, live, names, open, owner, pauseMinutes, queueLimit, quietHours, reactions, strangers, timeZone, title, turnsPerHour, unaskedPerDay, waitingSign, was.",
       ],
     ],
     [

@@ -201,7 +201,7 @@ describe.skipIf(NO_OWN_REDIS)("dispatchers on one Redis", () => {
     await dispatcher.close();
     await wire.close();
     redis.close();
-    await expect.poll(() => connections(own)).toBe(0);
+    await expect.poll(() => connections(own), { timeout: 5_000 }).toBe(0);
   });
 });
 
@@ -284,6 +284,50 @@ describe.skipIf(NO_OWN_REDIS)("a dispatcher whose Redis fails", () => {
     await own.start();
     await work.begun(1);
     await expect.poll(() => [...undone]).toEqual([]);
+  });
+
+  it("begins all the same when Redis breaks off while its queues are opened", async () => {
+    const own = await server();
+    const work = recorder();
+    const log = memoryLog([]);
+    const redis = new Redis({ url: own.url, prefix: own.prefix, clock: systemClock, log });
+    await redis.connection.connect();
+    await own.run("CLIENT", "PAUSE", "10000", "ALL"); // what they ask first gets no answer
+    const dispatcher = bullmq(redis)({ turn: { concurrency: 1, run: work.run } }, systemClock, log);
+    onTestFinished(async () => {
+      await dispatcher.close();
+      redis.close();
+    });
+    dispatcher.wake("turn", "a", Date.now());
+    await pause(50);
+    await own.kill();
+    await own.start();
+    const begun = (): number => {
+      dispatcher.wake("turn", "a", Date.now());
+      return work.runs.length;
+    };
+    await expect.poll(begun, { timeout: 10_000 }).toBeGreaterThan(0);
+  });
+
+  it("does not ask without end while it is refused, and goes on afterwards", async () => {
+    const own = await server();
+    const work = recorder();
+    const { dispatcher } = await opened(own, { turn: { concurrency: 1, run: work.run } });
+    onTestFinished(work.endAll);
+    work.hold("a");
+    dispatcher.wake("turn", "a", Date.now());
+    await work.begun(1);
+    await own.run("ACL", "SETUSER", "default", "-evalsha", "-eval");
+    await own.run("CONFIG", "RESETSTAT");
+    work.endAll(); // that it is done cannot be written
+    await pause(1_500);
+    const [, refused] =
+      /errorstat_NOPERM:count=(\d+)/.exec(String(await own.run("INFO", "errorstats"))) ?? [];
+    expect(Number(refused)).toBeGreaterThan(0);
+    expect(Number(refused)).toBeLessThan(30);
+    await own.run("ACL", "SETUSER", "default", "+evalsha", "+eval");
+    await work.begun(2); // nobody has its lock
+    expect(work.runs).toEqual(["a", "a"]);
   });
 
   it("leaves a place while it is away, and gives the connection back then", async () => {

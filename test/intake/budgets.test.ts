@@ -92,6 +92,41 @@ describe("/budget lift", () => {
     expect((await again.tell("ada", "six")).at(-1)).toContain("Your budget is used up");
   });
 
+  it("in answer to what the agent has answered somebody, or told them of it, is for them and not for the chat", async () => {
+    const { tell, database, platform } = await setUp(BOUNDED);
+    const inGroup = { place: GROUP };
+    /** What the platform calls the message of ours that has these words: one piece is one message here. */
+    const refOf = async (words: string): Promise<string> => {
+      const index = platform.shown.findIndex(({ text }) => text.includes(words));
+      const rows = await database.db.selectFrom("sent").select("ref").orderBy("piece_id").execute();
+      return rows[index]?.ref ?? "";
+    };
+    await tell("ada", "one", inGroup);
+    await tell("ada", "two", inGroup);
+    for (const text of ["heard:", "Your budget is used up"]) {
+      await database.db.updateTable("use_count").set({ lifted: 0 }).execute();
+      const quote = { text, ref: await refOf(text) };
+      expect(await tell("bob", "/budget lift", { ...inGroup, quote })).toEqual([
+        "The budget of that person stops them no more until it begins anew.",
+      ]);
+      const rows = await database.db
+        .selectFrom("use_count")
+        .select(["scope", "subject"])
+        .where("lifted", "=", 1)
+        .execute();
+      expect(rows).toEqual([{ scope: "person", subject: "ada" }]);
+    }
+  });
+
+  it("in answer to a message that nobody knows lifts nothing, and not the chat's either", async () => {
+    const { tell, database } = await setUp(BOUNDED);
+    const quote = { text: "long ago", ref: "r-of-old" };
+    expect(await tell("bob", "/budget lift", { place: GROUP, quote })).toEqual([
+      expect.stringMatching(/^There is no such budget/),
+    ]);
+    expect(await database.db.selectFrom("use_count").selectAll().execute()).toEqual([]);
+  });
+
   it.each([
     ["/budget lift", "The budget of this chat stops nobody until it begins anew.", ["chat"]],
     ["/budget lift agent", "The budget of helper stops nobody until it begins anew.", ["agent"]],

@@ -89,6 +89,23 @@ describe("/pause", () => {
     expect(at.asked[1]?.messageId).not.toBe(at.asked[0]?.messageId);
   });
 
+  it("keeps what the turn that it stopped was of as it was edited meanwhile, and nothing that was taken back", async () => {
+    let runs = 0;
+    const at = await setUp({ answer: () => ((runs += 1) === 1 ? new Promise<string>(() => {}) : "done") });
+    const first = await say(at, "first");
+    const second = await say(at, "second");
+    await at.clock.advance(300);
+    await at.platform.edit(first, "first, edited");
+    await at.platform.remove(second.place, second.ref);
+    await say(at, "/pause");
+    await say(at, "third");
+    await say(at, "/resume");
+    await at.clock.advance(300);
+    expect(textOf(at.asked[0]!)).toMatch(/first second$/);
+    expect(textOf(at.asked[1]!)).toMatch(/first, edited .*third$/s);
+    expect(textOf(at.asked[1]!)).not.toMatch(/second|\[edited|taken back/);
+  });
+
   it("has a turn that it stopped run again as the same one where nothing was said since", async () => {
     let runs = 0;
     const at = await setUp({ answer: () => ((runs += 1) === 1 ? new Promise<string>(() => {}) : "done") });
@@ -209,6 +226,17 @@ describe("/pause", () => {
     const [told] = at.asked.map(textOf);
     expect(at.asked).toHaveLength(1);
     expect(told).toMatch(/^\[said in this chat before[^]*> n8 \[while you were paused[^]*UTC\] n9 [^]* n20$/);
+  });
+
+  it("twice has nothing answered after what came later, nor in two turns", async () => {
+    const at = await setUp();
+    const paused = await say(at, "/pause");
+    for (let n = 1; n <= 20; n += 1) await say(at, `n${n}`);
+    const resume = { ...paused, content: [{ type: "text", text: "/resume" }] } as const;
+    await at.platform.deliver(["r1", "r2"].map((id) => ({ ...resume, id, ref: id })));
+    await at.clock.advance(MINUTE);
+    expect(at.asked).toHaveLength(1);
+    expect(textOf(at.asked[0]!)).toMatch(/> n8 .* n20$/s);
   });
 
   it("has the files that were sent meanwhile fetched once they are to be answered", async () => {

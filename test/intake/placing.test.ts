@@ -97,6 +97,18 @@ eachDatabase("where a message stands", (open) => {
     expect(told.toSorted()).toEqual(["A lot wa", ...Array.from({ length: 14 }, () => "Too much")]);
   });
 
+  it("is told once of an album that is too much, however many items it has", async () => {
+    const taking = await setUp({ queueLimit: 1 });
+    await taking.say("bob", "waits", { ...GROUP, from: BOB });
+    for (let n = 1; n <= 10; n += 1)
+      await taking.say("ada", `item ${n}`, { ...GROUP, part: true, albumId: "album" });
+    await taking.say("ada", "another", GROUP);
+    expect((await taking.fates()).slice(2)).toEqual(
+      Array.from({ length: 11 }, () => "refused: 1 intents wait"),
+    );
+    expect((await taking.planned()).map(({ text }) => text.slice(0, 8))).toEqual(["Too much", "Too much"]);
+  });
+
   it("is counted in characters, also after an edit", async () => {
     const gather = { ...OPEN_TO_ADA.gather, characters: 1_000 };
     const taking = takingIn(await open(), { gather });

@@ -113,6 +113,21 @@ describe("the sign of waiting", () => {
     opened.splice(0);
   });
 
+  it("is not left behind where another process takes the message up before it is shown", async () => {
+    const running = await withTurn();
+    const { platform, database } = running;
+    const sign = platform.sign.bind(platform);
+    platform.signing = async (ref, shown) => {
+      if (shown !== undefined) {
+        await database.db.updateTable("inbox").set({ state: "claimed" }).where("ref", "=", ref).execute();
+        sign(ref, undefined);
+      }
+      sign(ref, shown);
+    };
+    await waits(running, "two");
+    expect([platform.signed, signsIn(running)]).toEqual([1, []]);
+  });
+
   it("is nothing where the operator wants none, in the chat or everywhere", async () => {
     const running = await withTurn({ rules: { chats: { c1: { waitingSign: "off" } } } });
     await waits(running, "two");

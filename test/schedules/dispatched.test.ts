@@ -58,6 +58,7 @@ function scheduleContract(newQueue: () => Queue, workers: number): void {
         isOpen: () => true,
         rulesIn: async () => ({ ...OPEN_TO_ADA, unaskedPerDay: 1_000 }),
         agentIn: () => "helper",
+        isAgent: (name) => name === "helper",
         timeZone: () => "UTC",
         wake: (id, at) => dispatcher?.wake("schedule", String(id), at),
         turn: () => void turn(),

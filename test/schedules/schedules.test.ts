@@ -89,6 +89,10 @@ describe("a schedule that an agent makes", () => {
       'there is no time zone "Mars/Base"; give a name such as Europe/Berlin',
     ],
     [{ inMinutes: 5, prompt: "x".repeat(2_001) }, "a prompt has 1 to 2000 characters, and this has 2001"],
+    [
+      { cron: `${"0,".repeat(100)}0 8 * * *` },
+      "a cron line has at most 200 characters, and this has 209; Write ranges and steps",
+    ],
     [{ inMinutes: 5, name: " " }, "a name has 1 to 60 characters, and this has 0"],
   ])("is refused in one sentence: %j", async (fields, refused) => {
     const { say, platform, database } = await setUp();
@@ -160,6 +164,19 @@ describe("a schedule of the operator's", () => {
     expect(world.given()[0]).toMatch(
       /^\[scheduled: morning, set up by the operator, due Fri 2026-01-02 08:00 \(UTC\);/,
     );
+  });
+
+  it("of an agent that is gone is done by whoever answers there", async () => {
+    const world = await setUp({ agents: [SECRETARY, { ...SECRETARY, name: "other" }] });
+    const { clock, gateway, platform, asked } = world;
+    await world.say("hello");
+    gateway.use(world.with({ morning: { ...MORNING, agent: "other" } }));
+    await clock.advance(DAY_MS);
+    const rules = world.with({ morning: { ...MORNING, agent: "other" } });
+    gateway.use({ ...rules, agents: new Map([[SECRETARY.name, SECRETARY]]) });
+    await clock.advance(DAY_MS);
+    expect(asked.map(({ agent }) => agent.name)).toEqual([SECRETARY.name, "other", SECRETARY.name]);
+    expect(platform.textsIn("c1").slice(1)).toEqual([MORNING.prompt, MORNING.prompt]);
   });
 
   it("is taken up, changed and taken away by a changed configuration", async () => {
@@ -276,7 +293,16 @@ describe("a process that dies", () => {
 });
 
 describe("[SILENT]", () => {
-  it.each(["[SILENT]", "  [SILENT]\n", "Nothing new in the mail.\n\n[SILENT]"])(
+  it.each([
+    "[SILENT]",
+    "  [SILENT]\n",
+    "Nothing new in the mail.\n\n[SILENT]",
+    "[SILENT]\n\nNothing new in the mail.",
+    "**[SILENT]**",
+    "`[SILENT]`.",
+    "```\n[SILENT]\n```",
+    "> \\[silent\\]",
+  ])(
     "as %j sends nothing, and is told of as that",
     async (silent) => {
       const answer = async (turn: AgentTurn): Promise<string> =>
@@ -305,13 +331,17 @@ describe("[SILENT]", () => {
     expect(platform.textsIn("c1")).toEqual(["[SILENT]"]);
   });
 
-  it("within an answer is no silence", async () => {
+  it.each([
+    "I could say [SILENT] here.",
+    "One.\n[SILENT]\nTwo.",
+    "[SILENT] means that there is nothing.",
+  ])("within an answer is no silence: %j", async (said) => {
     const answer = async (turn: AgentTurn): Promise<string> =>
-      textOf(turn).startsWith("[scheduled:") ? "I could say [SILENT] here." : await atDesk(turn);
+      textOf(turn).startsWith("[scheduled:") ? said : await atDesk(turn);
     const { say, clock, platform } = await setUp({ answer });
     await say(wish({ inMinutes: 1 }));
     await clock.advance(HOUR_MS);
-    expect(platform.textsIn("c1").at(-1)).toBe("I could say [SILENT] here.");
+    expect(platform.textsIn("c1").at(-1)).toBe(said);
   });
 });
 

@@ -4,8 +4,11 @@ import type { During } from "../../src/core/rules.ts";
 import { insertAttachments } from "../../src/store/attachments.ts";
 import { chatOf, currentThread, freshThread } from "../../src/store/chats.ts";
 import type { Database } from "../../src/store/database.ts";
+import { stopHeld } from "../../src/store/holds.ts";
 import { insertEvent, openIntent } from "../../src/store/inbox.ts";
 import { claimSteered, duringsIn, isInterrupted, steeredBefore } from "../../src/store/meanwhile.ts";
+import { PAUSED } from "../../src/store/kept.ts";
+import { pauseByCommand, UNTIL_RESUMED } from "../../src/store/pauses.ts";
 import { abandonTurn, interruptTurn } from "../../src/store/turn-ends.ts";
 import { type ClaimedTurn, claimTurn, commitTurn } from "../../src/store/turns.ts";
 import { recover } from "../../src/store/upkeep.ts";
@@ -311,6 +314,26 @@ eachDatabase("what interrupts a turn", (open) => {
     await say("X", other);
     await say("C", { during: "interrupt" });
     expect(await isInterrupted(database, turn, MOST)).toBe(false);
+  });
+
+  it("does not begin anew what its people have stopped, or have had paused, since", async () => {
+    const database = await open();
+    const { chat, say, begin, end, states } = await setUp(database);
+    await say("A");
+    const stopped = await begin();
+    await say("B", { during: "interrupt" });
+    await database.db.transaction().execute(async (trx) => await stopHeld(trx, chat));
+    const most = { most: MOST, now: NOW };
+    await expect(interruptTurn(database, stopped, most)).rejects.toMatchObject({ code: "turn.stopped" });
+    await expect(abandonTurn(database, stopped, NOW)).rejects.toMatchObject({ code: "turn.stopped" });
+    await end(stopped, { state: "stopped", error: "turn.stopped" });
+    const paused = await begin();
+    await say("C", { during: "interrupt" });
+    const until = { until: UNTIL_RESUMED, why: PAUSED, now: NOW };
+    await database.db.transaction().execute(async (trx) => await pauseByCommand(trx, chat, until));
+    await expect(interruptTurn(database, paused, most)).rejects.toMatchObject({ code: "turn.stopped" });
+    await end(paused, { state: "stopped", error: "turn.stopped" });
+    expect(await states()).toEqual({ A: "consumed 1 A", B: "aside 1 -", C: "aside 0 -" });
   });
 
   it("does not make more of an intent than may be one", async () => {

@@ -192,7 +192,7 @@ eachDatabase("a piece", (open) => {
     ]);
     // The sweep finds its chat, though nothing else is to be sent there.
     await endPiece(database, first.id + 1, { state: "sent", ids: ["7"], now: NOW + 5 });
-    expect((await openWork(database, NOW)).deliveries).toEqual([{ chat, at: 0 }]);
+    expect((await openWork(database, NOW)).deliveries).toEqual([{ chat, at: 0, channel: "toy" }]);
     await endPiece(database, first.id, { state: "unknown", error: "lost", now: NOW + 6 });
     expect(await piecesInDoubt(database, chat)).toEqual([]);
     expect((await openWork(database, NOW)).deliveries).toEqual([]);

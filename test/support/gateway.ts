@@ -11,6 +11,8 @@ import type {
 import type { ConnectionShown } from "../../src/core/standing.ts";
 import type { ChannelHost } from "../../src/core/host.ts";
 import type { Clock } from "../../src/core/clock.ts";
+import type { Meter } from "../../src/core/meter.ts";
+import type { Tracer } from "../../src/core/tracing.ts";
 import type { ChannelRules, Rules } from "../../src/core/rules.ts";
 import { inProcess } from "../../src/dispatch/in-process.ts";
 import { Gateway } from "../../src/gateway.ts";
@@ -114,6 +116,8 @@ export type TestGatewayOptions = {
   readonly programs?: Programs;
   /** Where the connections stand, as the owner is told. */
   readonly connections?: () => readonly ConnectionShown[];
+  /** Where its work is counted and told of. */
+  readonly told?: { readonly meter: Meter; readonly tracer: Tracer };
   readonly answer?: (turn: AgentTurn, signal: AbortSignal) => Promise<string> | string;
 };
 
@@ -175,6 +179,7 @@ export async function testGateway(options: TestGatewayOptions = {}): Promise<Tes
     turnsAtOnce: 16,
     connections: options.connections ?? (() => []),
     dispatcher: inProcess,
+    ...options.told,
     clock,
     log,
     owner: `test-${Math.random()}`,

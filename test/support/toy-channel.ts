@@ -241,6 +241,10 @@ export class ToyPlatform {
     return found ? { kind: "found", ids: found.ids } : { kind: "absent" };
   }
 
+  /** What becomes of a sign of ours on its way. */
+  signing: (ref: string, sign: string | undefined) => Promise<void> = async (ref, sign) =>
+    this.sign(ref, sign);
+
   sign(ref: string, sign: string | undefined): void {
     if (sign === undefined) this.signs.delete(ref);
     else {
@@ -332,7 +336,7 @@ function openToy(platform: ToyPlatform, host: ChannelHost, options: { readonly i
     },
     progress: async (to, progress) => void platform.progress.push({ chat: to.chat, progress }),
     taken: async (to, refs) => void platform.taken.push({ chat: to.chat, refs }),
-    react: async (_to, ref, sign) => platform.sign(ref, sign),
+    react: async (_to, ref, sign) => await platform.signing(ref, sign),
     startLink: async (code) => `toy://start/${code}`,
     close: async () => {
       platform.host = undefined;

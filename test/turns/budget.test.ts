@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { AgentTurn } from "../../src/core/agent.ts";
+import type { Budget } from "../../src/core/budget.ts";
 import type { MessageEvent, Place } from "../../src/core/events.ts";
 import type { ModelUse } from "../../src/core/usage.ts";
 import { manualClock, type ManualClock, settle } from "../support/clock.ts";
-import { AGENT, testGateway, type TestGateway, type TestGatewayOptions } from "../support/gateway.ts";
+import { AGENT, testGateway, type TestGateway, type TestGatewayOptions, textOf } from "../support/gateway.ts";
 
 const ends: (() => Promise<void>)[] = [];
 afterEach(async () => {
@@ -135,6 +136,23 @@ describe("turns of an hour", () => {
     expect(await world.tell("ada", "three")).toEqual([SPENT.replace("13:00", "14:00")]);
     const states = await world.database.db.selectFrom("inbox").select("state").distinct().execute();
     expect(states).toEqual([{ state: "consumed" }]);
+  });
+
+  it("are told of once to somebody of whom twenty messages have waited", async () => {
+    const answers: (() => void)[] = [];
+    const world = await setUp({
+      rules: { budgets: { person: { turnsPerHour: 1 } }, during: "queue" },
+      budgets: { warnPercent: 100 },
+      answer: () => new Promise((resolve) => answers.push(() => resolve("answered"))),
+    });
+    await world.tell("ada", "one");
+    for (let n = 0; n < 20; n += 1) await world.tell("ada", `${n}`, { whole: true });
+    answers[0]?.();
+    await world.clock.advance(HOUR_MS / 4);
+    expect(answers).toHaveLength(1);
+    const told = world.platform.textsIn("ada").filter((text) => text.startsWith("Your budget is used up"));
+    expect(told).toHaveLength(1);
+    expect(await world.rows()).toEqual([["person", "ada", "turns", 1]]);
   });
 
   it("are told of in the language that is spoken", async () => {
@@ -297,6 +315,69 @@ describe("the owner", () => {
   });
 });
 
+describe("somebody whom the operator calls otherwise", () => {
+  it("is the owner also where only the id is known that stays: in what is gone through for memory", async () => {
+    let distilled = 0;
+    const memory = { files: [], facts: true, quietSeconds: 30, mostSeconds: 300, mostFacts: 10 };
+    const world = await setUp({
+      agents: [{ ...AGENT, memory }],
+      rules: { owner: "+4930", budgets: { person: { tokensPerDay: 50 } } },
+      desk: {
+        async distil({ allowance, agent, after }) {
+          await asking(70)({ allowance, agent } as AgentTurn);
+          distilled += 1;
+          return { facts: [], upTo: after, more: false, uses: [] };
+        },
+      },
+    });
+    const from = { id: "lid:1", name: "Ada", also: ["+4930"] };
+    for (const text of ["one", "two"]) {
+      await world.tell("lid:1", text, { from });
+      await world.clock.advance(30_000);
+    }
+    expect(distilled).toBe(2);
+    expect(await world.rows()).toEqual([["person", "lid:1", "tokens", 140]]);
+  });
+});
+
+describe("what is done at a time", () => {
+  /** An agent that makes a schedule of whatever it is asked for, and asks its model for each time. */
+  const hourly = async (person: Budget) => {
+    // They are loaded late, and the first test would wait for the disk.
+    await Promise.all([import("../../src/schedules/unasked.ts"), import("../../src/schedules/when.ts")]);
+    return await setUp({
+      agents: [{ ...AGENT, schedules: { most: 3, minMinutes: 15 } }],
+      rules: { budgets: { person } },
+      budgets: { warnPercent: 100 },
+      async answer(turn) {
+        if (textOf(turn).startsWith("[scheduled:")) return await asking(70)(turn);
+        await turn.schedules?.create({ name: "water", prompt: "Water.", cron: "0 * * * *" });
+        return "made";
+      },
+    });
+  };
+
+  it("counts for whoever had it made, and says once a day that nothing is left", async () => {
+    const world = await hourly({ tokensPerDay: 100 });
+    expect(await world.tell("ada", "remind me")).toEqual(["made"]);
+    await world.clock.advance(6 * HOUR_MS);
+    expect(await world.rows()).toEqual([["person", "ada", "tokens", 140]]);
+    expect(world.platform.textsIn("ada").slice(1)).toEqual([
+      "answered",
+      "answered",
+      "Your budget is used to 100 %: 100 tokens a day. It begins anew on February 1 at 00:00.",
+      "Your budget is used up: 100 tokens a day. It begins anew on February 1 at 00:00; please ask again then.",
+    ]);
+  });
+
+  it("is one of the turns of whoever had it made", async () => {
+    const world = await hourly({ turnsPerHour: 1 });
+    expect(await world.tell("ada", "remind me")).toHaveLength(2);
+    await world.clock.advance(HOUR_MS);
+    expect((await world.tell("ada", "more")).at(-1)).toContain("Your budget is used up: 1 turns an hour");
+  });
+});
+
 describe("a warning", () => {
   it("stands behind the answer once, also after a restart, and anew in the next hour", async () => {
     const options = { rules: { budgets: { person: { turnsPerHour: 5 } } }, budgets: { warnPercent: 80 } };
@@ -324,7 +405,7 @@ describe("a warning", () => {
     });
     expect(await world.tell("ada", "one")).toEqual(["answered"]);
     const lines = world.logged.filter(({ sentence }) => sentence === "little is left of a budget");
-    expect(lines.map(({ fields }) => fields)).toEqual([
+    expect(lines.map(({ fields }) => fields)).toMatchObject([
       { scope: "agent", agent: "helper", measure: "tokens", used: 60, limit: 100 },
       { scope: "total", agent: "", measure: "turns", used: 1, limit: 1 },
     ]);
@@ -359,15 +440,15 @@ describe("work without a turn", () => {
     });
     /** Says it and gives how the task ended that it began: what it is told by may still be loaded. */
     const ended = async (person: string, text: string): Promise<string> => {
-      const ends = (): readonly string[] =>
+      const told = (): readonly string[] =>
         world.platform.textsIn(person).filter((shown) => /background task/i.test(shown));
-      const before = ends().length;
+      const before = told().length;
       await world.tell(person, text);
-      while (ends().length === before) {
+      while (told().length === before) {
         await world.clock.advance(1_000);
         await settle();
       }
-      return ends().at(-1) ?? "";
+      return told().at(-1) ?? "";
     };
     expect(await ended("ada", "one")).toContain("is done");
     expect(await world.rows()).toEqual([["person", "ada", "tokens", 70]]);

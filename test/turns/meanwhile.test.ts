@@ -200,6 +200,42 @@ describe("a message that is steered into a turn", () => {
     expect(begun()).toEqual(["A", "C"]);
   });
 
+  it.each(["note", "rerun"] as const)(
+    "is answered as it says by then where it was edited and the answer was not given with it (%s)",
+    async (answered) => {
+      const world = await setUp("steer", { rules: { edits: { running: "steer", answered } } });
+      const { say, runs, platform, clock, begun } = world;
+      await say("ada", "A");
+      const event = await say("ada", "B");
+      await runs[0]?.step();
+      await platform.edit(event, "B at eight");
+      await platform.edit(event, "B at nine");
+      runs[0]?.answer("to A", { steered: [] });
+      await clock.advance(2_000);
+      await platform.edit(event, "B at ten");
+      runs[1]?.answer("to B");
+      await clock.advance(2_000);
+      expect(begun().slice(0, 2)).toEqual(["A", "B at nine"]);
+      if (answered === "rerun") return runs[2]?.answer("to B again");
+      await say("ada", "C");
+      expect(begun()[2]).toMatch(/^\[edited.*B at ten.*C$/s);
+      expect(begun()[2]).not.toMatch(/eight|nine/);
+    },
+  );
+
+  it("is not answered where it was taken back and the answer was not given with it", async () => {
+    const world = await setUp("steer");
+    const { say, runs, platform, clock, begun } = world;
+    await say("ada", "A");
+    const { place, ref } = await say("ada", "B");
+    await runs[0]?.step();
+    await platform.remove(place, ref);
+    runs[0]?.answer("to A", { steered: [] });
+    await clock.advance(2_000);
+    await say("ada", "C");
+    expect(begun()).toEqual(["A", "C"]);
+  });
+
   it("is told of what it brings that is no use, as for any message", async () => {
     const { say, runs, platform, clock } = await setUp("steer");
     await say("ada", "A");
@@ -341,6 +377,21 @@ describe("a message that interrupts a turn", () => {
       { state: "abandoned", error: "turn.interrupted" },
       { state: "done", error: "" },
     ]);
+  });
+
+  it("leaves the agent told of what was corrected before", async () => {
+    const { say, runs, platform, clock, begun } = await setUp("interrupt", {
+      rules: { edits: { running: "steer", answered: "note" } },
+    });
+    const first = await say("ada", "A");
+    await platform.edit(first, "A at eight");
+    await say("ada", "B");
+    const told = runs[1]?.turn.corrections?.() ?? [];
+    expect(told.map(({ text }) => text)).toEqual([expect.stringContaining("A at eight")]);
+    runs[1]?.answer("at eight", { corrected: told.map(({ id }) => id) });
+    await clock.advance(0);
+    await say("ada", "C");
+    expect(begun()).toEqual(["A", "A B", "C"]);
   });
 
   it("does so before the agent's next step where nobody has said so at once", async () => {

@@ -17,6 +17,8 @@ function turnOf(kind: "private" | "group", chat: string, sender: string): Claime
     agent: "helper",
     thread: "1/helper/1",
     intent: 1,
+    receivedAt: 0,
+    startedAt: 0,
     messages: [
       {
         id: 1,
@@ -34,6 +36,6 @@ it.each([
   ["one of a group", turnOf("group", "-100", "70"), "70"],
   ["everybody, where the group itself or a channel has spoken", turnOf("group", "-100", "-100"), ""],
 ])("what is offered is for %s", (_whom, turn, person) => {
-  const [piece] = piecesOf(turn, [ASKED], ["Tea", "Coffee"]);
+  const [piece] = piecesOf(turn, [ASKED], { labels: ["Tea", "Coffee"], waits: undefined });
   expect(piece?.choices).toEqual({ labels: ["Tea", "Coffee"], person });
 });

@@ -1,5 +1,7 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
+// Loaded by the first task that ends, which takes real time.
+import "../../src/schedules/unasked.ts";
 import { afterEach, describe, expect, it } from "vitest";
 import type { AgentDefinition, AgentTask, AgentTurn } from "../../src/core/agent.ts";
 import type { Channel } from "../../src/core/channel.ts";

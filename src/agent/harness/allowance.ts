@@ -1,12 +1,13 @@
 import type { AIMessage } from "@langchain/core/messages";
 import type { ModelUse } from "../../core/usage.ts";
 import { textTokens } from "../window/tokens.ts";
-import { statusOf } from "./errors.ts";
+import { costNothing } from "./errors.ts";
 import { type Counting, useOf, useOfTokens } from "./use.ts";
 
 /**
  * Has one request to a model counted before it is sent, by our guess of `tokens`, and set right by what it took. What the
- * provider has refused costs nothing; of what broke off, or was stopped, nobody knows, and the guess stays.
+ * provider has refused, or was not there to take, costs nothing; of what broke off, or was stopped, nobody knows, and the
+ * guess stays.
  * @throws GatewayError "budget.spent", and then nothing is sent; else what `ask` throws.
  */
 export async function allowed<Answer>(
@@ -23,8 +24,7 @@ export async function allowed<Answer>(
   try {
     answer = await ask();
   } catch (thrown) {
-    if (statusOf(thrown) !== undefined)
-      await reserved.settle({ inputTokens: 0, outputTokens: 0, costMicros: 0 });
+    if (costNothing(thrown)) await reserved.settle({ inputTokens: 0, outputTokens: 0, costMicros: 0 });
     throw thrown;
   }
   await reserved.settle(useOrGuess(answerOf(answer), guess, counting));

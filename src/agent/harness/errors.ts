@@ -185,6 +185,20 @@ export function statusOf(thrown: unknown): number | undefined {
   return undefined;
 }
 
+/** Whether nobody has worked on a request: the provider has refused it, or was not there to take it. */
+export function costNothing(thrown: unknown): boolean {
+  return statusOf(thrown) !== undefined || chain(thrown).some(({ code }) => UNREACHED.has(code));
+}
+
+const UNREACHED: ReadonlySet<unknown> = new Set([
+  "ECONNREFUSED",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "UND_ERR_CONNECT_TIMEOUT",
+]);
+
 /**
  * How long the provider asks to wait. `now` (epoch ms) is for those that name a date; without it such a date is not
  * read.

@@ -11,6 +11,7 @@ import { failuresNamed } from "./errors.ts";
 import { givenKept } from "./given.ts";
 import { withFallbacks } from "./fallback.ts";
 import { folderTurns } from "./folder-turns.ts";
+import { followedModel, followedTool } from "./followed.ts";
 import { withoutForeign } from "./foreign.ts";
 import { guarded } from "./guard.ts";
 import { withKnown } from "./known.ts";
@@ -59,6 +60,7 @@ export function aroundModel(definition: AgentDefinition, parts: StageParts): Nam
     ["fallbacks", withFallbacks(definition, parts)],
     ["breaker", withBreaker(parts)],
     ["retries", retried(definition, parts)],
+    ["followed", followedModel(parts)],
     ["no foreign blocks", withoutForeign],
     ["accounting", accounted(definition)],
     ["media", withMedia(definition, parts)],
@@ -81,6 +83,7 @@ export function aroundTool(definition: AgentDefinition, parts: StageParts): Name
     ["approvals", approvalsAsked(definition)],
     ["subagent limit", subagentsLimited(definition)],
     ["effects", effectsOnce],
+    ["followed", followedTool(parts)],
     ["folder turns", folderTurns],
     // Within the effects: what is kept of one is as short as what the model has seen of it.
     ["output budget", budgeted(parts)],

@@ -16,14 +16,10 @@ export type Counting = {
 /** What this answer took, as the provider says; zeros where it says nothing. */
 export function useOf(answer: AIMessage, counting: Omit<Counting, "onUse" | "allowance">): ModelUse {
   const usage = answer.usage_metadata as UsageMetadata | undefined; // its own type allows none
-  return useOfTokens(
-    {
-      input: counted(usage?.input_tokens),
-      cached: counted(usage?.input_token_details?.cache_read),
-      output: counted(usage?.output_tokens),
-    },
-    counting,
-  );
+  const input = counted(usage?.input_tokens);
+  // Google counts what its models think in the total alone; it is paid for as output.
+  const output = Math.max(counted(usage?.output_tokens), counted(usage?.total_tokens) - input);
+  return useOfTokens({ input, cached: counted(usage?.input_token_details?.cache_read), output }, counting);
 }
 
 /** The same of so many tokens, of which some of the input may be cached. */

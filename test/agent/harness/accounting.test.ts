@@ -65,6 +65,24 @@ describe("a turn's use", () => {
     await world.runner.run(asked, never);
     expect(uses.map(({ outputTokens }) => outputTokens)).toEqual([2]);
   });
+
+  it.each([false, true])(
+    "holds what Gemini thinks, which it counts in the total alone (streamed: %s)",
+    async (streams) => {
+      const world = await served("google");
+      world.server.reply({ reasoning: "let me see what two and two make", text: "four" });
+      const uses: ModelUse[] = [];
+      await world.runner.run(
+        {
+          ...turn(world.agent, "1", "2 + 2?"),
+          ...(streams ? { onText: () => {} } : {}),
+          onUse: (use: ModelUse) => void uses.push(use),
+        },
+        never,
+      );
+      expect(uses.map(({ outputTokens }) => outputTokens)).toEqual([9]);
+    },
+  );
 });
 
 describe("what a call took", () => {
@@ -90,6 +108,12 @@ describe("what a call took", () => {
     ],
     ["with what was cached at the full price", usage, { input: 3, output: 15 }, [1000, 400, 100, 4500]],
     ["where the server says nothing", undefined, { input: 3, output: 15 }, [0, 0, 0, 0]],
+    [
+      "with thoughts that are in the total alone",
+      { ...usage, total_tokens: 1500 },
+      { input: 3, output: 15 },
+      [1000, 400, 500, 3000 + 7500],
+    ],
     [
       "where the server says nonsense",
       { input_tokens: Number.NaN, output_tokens: -1 },

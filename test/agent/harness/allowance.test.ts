@@ -101,6 +101,15 @@ describe("a request that fails", () => {
     expect(budget.used()).toBe(budget.asked[0]!.inputTokens + budget.settled[0]!);
   });
 
+  it("costs nothing where nobody is there to take it", async () => {
+    const { server, ...world } = await served("openai", {}, {}, hurried);
+    await server.close();
+    const budget = budgetOf(1_000_000);
+    await expect(ask({ server, ...world }, budget)).rejects.toMatchObject({ reason: "broken" });
+    expect(budget.settled).toEqual([0, 0, 0]);
+    expect(budget.used()).toBe(0);
+  });
+
   it("stays counted by our guess where the turn was stopped", async () => {
     const world = await served("openai");
     world.server.reply({ fault: "silence" });
@@ -140,28 +149,32 @@ describe("a request beside a turn's own", () => {
     expect(world.server.requests).toHaveLength(1);
   });
 
-  it("is asked about as well: what is to be remembered, and then nothing is asked", async () => {
-    const world = await served("openai");
+  const distilled = async (world: Served, { allowance }: Budgeted): Promise<unknown> => {
     await world.say(world.agent, "1", "I live in Kiel");
-    const { allowance } = budgetOf(0);
     const { folder, thread } = turn(world.agent, "1", "");
-    const distilling = world.runner.distil(
-      {
-        agent: world.agent,
-        thread,
-        folder,
-        allowance,
-        after: "",
-        others: [],
-        unsaid: [],
-        known: [],
-        signals: [],
-        about: "person",
-      },
+    const lists = { others: [], unsaid: [], known: [], signals: [] };
+    return await world.runner.distil(
+      { agent: world.agent, thread, folder, allowance, after: "", about: "person", ...lists },
       never,
     );
-    expect(await failure(distilling)).toMatchObject({ code: "budget.spent" });
-    expect(world.server.requests).toHaveLength(1);
+  };
+
+  it("is asked about as well: what is to be remembered, and then nothing is asked", async () => {
+    const other = await served("anthropic");
+    const world = await served("openai", { fallbacks: [other.agent.model] });
+    const budget = budgetOf(0);
+    expect(await failure(distilled(world, budget))).toMatchObject({ code: "budget.spent" });
+    expect(budget.asked).toHaveLength(1);
+    expect([world.server.requests.length, other.server.requests.length]).toEqual([1, 0]);
+  });
+
+  it("ends at the budget also where a model has failed before: nobody tries that again", async () => {
+    const other = await served("anthropic");
+    const world = await served("openai", { fallbacks: [other.agent.model] });
+    world.server.reply("Kiel is fine.", { fault: "status", status: 401 });
+    const budget = budgetOf(0, ({ model }) => model === "anthropic:local");
+    expect(await failure(distilled(world, budget))).toMatchObject({ code: "budget.spent" });
+    expect(other.server.requests).toEqual([]);
   });
 
   it("is counted for a subagent under its name; one with nothing left does not end the turn", async () => {

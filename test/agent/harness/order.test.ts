@@ -48,6 +48,7 @@ describe("the stages of the harness", () => {
       "breaker",
       "retries",
       // One request.
+      "followed",
       "no foreign blocks",
       "accounting",
       "media",
@@ -67,6 +68,7 @@ describe("the stages of the harness", () => {
       "approvals",
       "subagent limit",
       "effects",
+      "followed",
       "folder turns",
       "output budget",
       "plain results",

@@ -137,9 +137,12 @@ function calls(answer: Answer): readonly Json[] {
 function usage(body: Json, answer: Answer): Json {
   const promptTokenCount = tokens(JSON.stringify(body["contents"]));
   const candidatesTokenCount = tokens(answer.text ?? "");
+  // Gemini API, "Thinking": no candidate holds the thoughts, and the price of output is that of both.
+  const thoughtsTokenCount = tokens(answer.reasoning ?? "");
   return {
     promptTokenCount,
     candidatesTokenCount,
-    totalTokenCount: promptTokenCount + candidatesTokenCount,
+    ...(thoughtsTokenCount === 0 ? {} : { thoughtsTokenCount }),
+    totalTokenCount: promptTokenCount + candidatesTokenCount + thoughtsTokenCount,
   };
 }

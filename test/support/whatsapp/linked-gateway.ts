@@ -121,9 +121,9 @@ export class LinkedGateway {
     await this.wa.waitForMessage((shown) => shown.person === person && wordsOn(shown.message) === text);
   }
 
-  /** The texts of Perch on somebody's phone. */
+  /** The texts of Perch on somebody's phone, without its reactions. */
   textsOn({ inbox }: Person): readonly string[] {
-    return inbox.map(({ message }) => wordsOn(message));
+    return inbox.flatMap(({ message }) => (message.reactionMessage ? [] : wordsOn(message)));
   }
 
   /** The gateway alone ends, as before a restart. */
