@@ -29,19 +29,26 @@ if [ ! -f "$data/postgres/db/PG_VERSION" ]; then
 fi
 
 running=()
+services=()
 end() {
-  trap - EXIT INT TERM
+  trap - EXIT
+  trap "" INT TERM
   # Perch first: what runs is given back while its database is there.
-  [ ${#running[@]} -gt 0 ] && kill "${running[@]}" 2>/dev/null && wait "${running[@]}" 2>/dev/null
-  kill "$redis" "$postgres" 2>/dev/null
-  wait 2>/dev/null
+  for one in "${running[@]}"; do kill "$one" 2>/dev/null || true; done
+  for one in "${running[@]}"; do wait "$one" 2>/dev/null || true; done
+  for one in "${services[@]}"; do kill "$one" 2>/dev/null || true; done
+  wait 2>/dev/null || true
 }
-trap end EXIT INT TERM
+trap end EXIT
+trap exit INT TERM
 
+# Each in a process group of its own: the terminal's Ctrl-C is for this script alone, which ends them one after another.
+set -m
 redis-server --bind 127.0.0.1 --port "$redis_port" --dir "$data/redis" --appendonly yes --save "" >/dev/null &
-redis=$!
+services+=($!)
 (cd "$data/postgres" && exec "${as[@]}" postgres -D "$data/postgres/db" -h 127.0.0.1 -p "$postgres_port" -k "$data/postgres" -c max_connections=200) >"$data/postgres.log" 2>&1 &
 postgres=$!
+services+=("$postgres")
 until pg_isready -q -h 127.0.0.1 -p "$postgres_port" -U perch; do
   kill -0 "$postgres" 2>/dev/null || { echo "PostgreSQL did not start; see $data/postgres.log" >&2; exit 1; }
   sleep 0.2
@@ -51,8 +58,16 @@ export PERCH_STORE_URL="postgres://perch@127.0.0.1:$postgres_port/postgres"
 export PERCH_REDIS_URL="redis://127.0.0.1:$redis_port"
 export PERCH_CLUSTER_DATA="$data/perch"
 perch() {
+  local process=""
+  # It ends with what it has begun, and begins nothing more.
+  trap '[ -z "$process" ] || { kill "$process" && wait "$process"; } 2>/dev/null; exit' TERM
   # What ends by itself is begun again, as an init system would.
-  until node dist/src/main.js start --config "${PERCH_CONFIG:-deploy/perch.yaml}" "$@"; do sleep 1; done
+  while :; do
+    node dist/src/main.js start --config "${PERCH_CONFIG:-deploy/perch.yaml}" "$@" &
+    process=$!
+    wait "$process" && exit
+    sleep 1
+  done
 }
 perch --role channels --port "$http_port" &
 running+=($!)

@@ -38,9 +38,11 @@ export function toldAfter(id: string, messages: readonly BaseMessage[]): Told {
   };
 }
 
-/** What stands behind a message and before the next one that a person has asked with. */
+/** What stands behind a message and before the next one that a person has asked with; nothing where it is not there. */
 function after(id: string, messages: readonly BaseMessage[]): readonly BaseMessage[] {
   const asked = messages.findLastIndex((message) => message.id === id);
+  // What stands before the first question belongs to one that was summed up.
+  if (asked < 0) return [];
   const next = messages.findIndex((message, at) => at > asked && isQuestion(message));
   return messages.slice(asked + 1, next < 0 ? undefined : next);
 }

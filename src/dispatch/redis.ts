@@ -110,6 +110,10 @@ export class Redis {
   #tracked(client: Client): Client {
     this.#clients.add(client);
     client.on("end", () => this.#clients.delete(client));
+    // One that was ended while it connected would stay connected, for nobody.
+    client.on("connect", () => {
+      if (this.#closed || !client.isOpen) client.destroy();
+    });
     // BullMQ may connect one of its own once more after it was ended.
     client.on("ready", () => (this.#closed ? client.destroy() : this.#clients.add(client)));
     const duplicate = client.duplicate.bind(client);

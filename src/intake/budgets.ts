@@ -8,7 +8,7 @@ import { type About, answer, isOwner, languageIn } from "./about.ts";
 
 /**
  * `/budget`: how much is used of what bounds this person and this chat; the owner is told of the agent's and of what holds
- * for all as well. `/budget lift` is the owner's.
+ * for all as well, where nobody else reads it. `/budget lift` is the owner's.
  */
 export async function budget(about: About, agent: string, words: string | undefined): Promise<void> {
   const [first, second] = words?.split(/\s+/) ?? [];
@@ -19,9 +19,9 @@ export async function budget(about: About, agent: string, words: string | undefi
 
 async function show(about: About, agent: string): Promise<void> {
   const { trx, now, rules } = about;
-  const owner = isOwner(about);
+  const all = isOwner(about) && about.event.place.kind === "private";
   const bounds = boundsOf(about, agent, about.event.from.id).filter(
-    ({ scope }) => owner || scope === "person" || scope === "chat",
+    ({ scope }) => all || scope === "person" || scope === "chat",
   );
   if (bounds.length === 0) return await answer(about, "budget.unbounded");
   const saying = { language: await languageIn(about), timeZone: rules.timeZone, now };

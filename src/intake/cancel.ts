@@ -2,9 +2,9 @@ import { idsOf } from "../core/identity.ts";
 import type { SentenceKey } from "../core/sentences.ts";
 import { type KeptRow, rowsOf, withdrawRows } from "../store/edits.ts";
 import { answeredBy, isAnswered, newestWaiting, refOfRow } from "../store/queued.ts";
-import { signedRefs } from "../store/signs.ts";
-import { type About, addressIn, answer, isOwner } from "./about.ts";
+import { type About, answer, isOwner } from "./about.ts";
 import { earlierOf, pendingIn } from "./earlier.ts";
+import { unsign } from "./unsigning.ts";
 
 /** `/cancel`: takes back the message that it answers, or the newest that waits of whoever asks for it. */
 export async function cancel(about: About): Promise<void> {
@@ -46,8 +46,7 @@ async function cancelRef(about: About, ref: string): Promise<SentenceKey> {
 }
 
 async function withdraw(about: About, row: KeptRow, pending: readonly number[]): Promise<void> {
-  const { trx, chat, now, after, effects } = about;
-  const signed = await signedRefs(trx, chat, row.id);
+  const { trx, now } = about;
+  await unsign(about, row.id);
   await withdrawRows(trx, [...pending, row.id], { why: "cancelled", now });
-  if (signed.length > 0) after.push(() => effects.unsign(addressIn(about), signed));
 }

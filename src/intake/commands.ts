@@ -4,10 +4,9 @@ import { dropAsides } from "../store/asides.ts";
 import { currentThread, freshThread } from "../store/chats.ts";
 import { stopHeld } from "../store/holds.ts";
 import { withdrawWaiting } from "../store/inbox.ts";
-import { signedRefs } from "../store/signs.ts";
 import { endQuestions } from "../store/open-questions.ts";
 import { threadFact } from "../store/thread-facts.ts";
-import { type About, addressIn, answer, isOwner, languageIn, rulesFor } from "./about.ts";
+import { type About, answer, isOwner, languageIn, rulesFor } from "./about.ts";
 import { cancel } from "./cancel.ts";
 import { budget } from "./budgets.ts";
 import { commandWords } from "./command-words.ts";
@@ -20,6 +19,7 @@ import { pause, pauseWords, resume } from "./pausing.ts";
 import { queue } from "./queue-command.ts";
 import { schedules } from "./schedules.ts";
 import { modelOf, sensesOf, status } from "./status.ts";
+import { unsign } from "./unsigning.ts";
 
 /** Does what a command asks for, in the transaction that takes it in, and says so. */
 export async function command(about: About, name: CommandName, agent: string): Promise<void> {
@@ -132,8 +132,7 @@ export async function stop(about: About, agent: string): Promise<boolean> {
   const { running } = await status(trx, chat, agent, rules);
   await stopHeld(trx, chat);
   after.push(() => effects.stop(chat));
-  const signed = running ? [] : await signedRefs(trx, chat);
-  if (signed.length > 0) after.push(() => effects.unsign(addressIn(about), signed));
+  if (!running) await unsign(about);
   return running || (await withdrawWaiting(trx, chat, now)) > 0;
 }
 

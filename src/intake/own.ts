@@ -5,12 +5,12 @@ import { BY_HAND, MOST_KEPT, trimAsides } from "../store/asides.ts";
 import { hadTurn } from "../store/fates.ts";
 import { TAKEN_OVER } from "../store/kept.ts";
 import { type Pause, pauseByHand, pauseOf } from "../store/pauses.ts";
-import { signedRefs } from "../store/signs.ts";
 import type { Queries } from "../store/tables.ts";
-import { type About, addressIn, rulesFor } from "./about.ts";
+import { type About, rulesFor } from "./about.ts";
 import { contextFor, type Decision, standingOf, whenFor } from "./admit.ts";
 import { grantedTo } from "./granted.ts";
 import { ageOf } from "./lateness.ts";
+import { unsign } from "./unsigning.ts";
 
 /**
  * What the account's own person writes by hand is for others: where the agent answers somebody, it is told of it with its
@@ -38,13 +38,12 @@ async function answersSomebody(about: About<MessageEvent>, rules: ChannelRules):
 
 /** The agent keeps still where the account's own person has written, and answers nothing there that waits. */
 export async function takeOver(about: About<MessageEvent>): Promise<void> {
-  const { trx, chat, event, now, after, effects } = about;
+  const { trx, chat, event, now } = about;
   const pauseMs = rulesFor(about)?.pauseMs ?? 0;
   if (pauseMs === 0) return;
   const until = now - ageOf(event.sentAt, now) + pauseMs;
-  const signed = await signedRefs(trx, chat);
+  await unsign(about);
   await pauseByHand(trx, chat, { until, why: TAKEN_OVER, now });
-  if (signed.length > 0) after.push(() => effects.unsign(addressIn(about), signed));
   await trimAsides(trx, chat, { type: "message", among: "kept", keep: MOST_KEPT, why: TAKEN_OVER, now });
 }
 

@@ -5,12 +5,12 @@ import { countWaiting } from "../store/inbox.ts";
 import { type KeptMessage, keptMessages, PAUSED, takeUp } from "../store/kept.ts";
 import { laneOf } from "../store/lane.ts";
 import { liftPause, pauseByCommand, pausedUntil, UNTIL_RESUMED } from "../store/pauses.ts";
-import { signedRefs } from "../store/signs.ts";
-import { type About, addressIn, answer, isOwner, languageIn, rulesFor } from "./about.ts";
+import { type About, answer, isOwner, languageIn, rulesFor } from "./about.ts";
 import { agentFor } from "./admit.ts";
 import { charactersOf } from "./gather.ts";
 import { isCalledBy } from "./named.ts";
 import { gatherRules } from "./waiting-rules.ts";
+import { unsign } from "./unsigning.ts";
 
 const MINUTE_MS = 60_000;
 const LONGEST_MINUTES = 7 * 24 * 60;
@@ -25,9 +25,8 @@ export async function pause(about: About, wish: string | undefined): Promise<voi
   const minutes = wish === undefined ? Infinity : minutesIn(wish);
   if (minutes === undefined) return await answer(about, "pause.how", { days: LONGEST_MINUTES / (24 * 60) });
   const until = minutes === Infinity ? UNTIL_RESUMED : now + minutes * MINUTE_MS;
-  const signed = await signedRefs(trx, chat);
+  await unsign(about);
   if (await pauseByCommand(trx, chat, { until, why: PAUSED, now })) after.push(() => effects.stop(chat));
-  if (signed.length > 0) after.push(() => effects.unsign(addressIn(about), signed));
   if (until === UNTIL_RESUMED) return await answer(about, "pause.done");
   return await answer(about, "pause.done_for", { time: agoWords(until - now) });
 }

@@ -4,6 +4,7 @@ import { addressOf } from "../store/chats.ts";
 import { forgetChat } from "../store/forget.ts";
 import { factsOf, forgetFact } from "../store/memory-facts.ts";
 import { type About, answer, languageIn } from "./about.ts";
+import { unsign } from "./unsigning.ts";
 
 /** Of one answer: so much is read in a chat. */
 const SHOWN_CHARACTERS = 6_000;
@@ -62,8 +63,10 @@ export async function forget(
 }
 
 /** What was deleted is said once its files are gone, too. */
-async function forgetAll({ trx, channel, chat, event, now, after, effects }: About): Promise<void> {
+async function forgetAll(about: About): Promise<void> {
+  const { trx, channel, chat, event, now, after, effects } = about;
   const { place, from } = event;
+  await unsign(about);
   const to = addressOf(channel, place.chat, place.topic ?? "");
   await forgetChat(trx, { chat, to, now, ...(place.kind === "private" ? { person: from.id } : {}) });
   after.push(() => effects.forget(chat, now));

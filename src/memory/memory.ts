@@ -15,6 +15,7 @@ import {
   giveUp,
   nextDue,
   openMemory,
+  ownersWaiting,
   putOff,
   type Touch,
 } from "../store/memory.ts";
@@ -22,7 +23,7 @@ import { factsOf } from "../store/memory-facts.ts";
 import { saidByOthers, unsaidIn } from "../store/unsaid.ts";
 import type { ClaimedTurn } from "../store/turns.ts";
 import { merged } from "./merge.ts";
-import { keyOf, ownerIn, ownersOf } from "./owners.ts";
+import { chatIn, keyOf, ownersOf } from "./owners.ts";
 import { recalled } from "./recall.ts";
 import { signalsIn } from "./signals.ts";
 
@@ -82,8 +83,8 @@ export class Memory {
   /** What `touched` gave is committed. */
   committed(touches: readonly Touch[]): void {
     const now = this.#parts.clock.now();
-    for (const { owner, quietMs, mostMs } of touches)
-      this.#parts.wake(keyOf(owner), now + Math.min(quietMs, mostMs));
+    for (const { chat, owner, quietMs, mostMs } of touches)
+      this.#parts.wake(keyOf(chat, owner.agent), now + Math.min(quietMs, mostMs));
   }
 
   /**
@@ -107,16 +108,19 @@ export class Memory {
 
   /** Wakes all that waits. `soon` bounds a time that lies too far ahead. */
   async wakeAll(soon: (at: number) => number): Promise<void> {
-    for (const { owner, at } of await openMemory(this.#parts.database.db))
-      this.#parts.wake(keyOf(owner), soon(at));
+    for (const { owner, chat, at } of await openMemory(this.#parts.database.db))
+      this.#parts.wake(keyOf(chat, owner.agent), soon(at));
   }
 
-  /** Goes through what is due of one owner. Never rejects: keys name people, and who called would log it. */
+  /** Goes through what is due in a chat with an agent. Never rejects. */
   async run(key: string): Promise<void> {
     const { clock, log, wake } = this.#parts;
     try {
-      const next = await this.#runDue(ownerIn(key));
-      if (next !== undefined) wake(key, next);
+      const { chat, agent } = chatIn(key);
+      for (const owner of await ownersWaiting(this.#parts.database.db, chat, agent)) {
+        const next = await this.#runDue(owner);
+        if (next !== undefined) wake(key, next);
+      }
     } catch (err) {
       if (this.#closed) return;
       log.error({ err }, "what is to be remembered could not be written down, again after a wait");

@@ -1,3 +1,4 @@
+import type { ChatId } from "../core/identity.ts";
 import type { FactOwner } from "../core/memory.ts";
 import type { ClaimedTurn } from "../store/turns.ts";
 
@@ -12,12 +13,12 @@ export function ownersOf({ messages, hold, channel, agent }: ClaimedTurn): reado
   return [...people].map((subject) => ({ scope: "person", channel, subject, agent }));
 }
 
-/** An owner as a key of the dispatcher's; ids of platforms are values in it. */
-export function keyOf({ channel, scope, subject, agent }: FactOwner): string {
-  return JSON.stringify([channel, scope, subject, agent]);
+/** What is to be gone through, as a key of the dispatcher's: it names a chat and no person. */
+export function keyOf(chat: ChatId, agent: string): string {
+  return `${chat}/${agent}`;
 }
 
-export function ownerIn(key: string): FactOwner {
-  const [channel, scope, subject, agent] = JSON.parse(key) as [string, FactOwner["scope"], string, string]; // as keyOf writes it
-  return { channel, scope, subject, agent };
+export function chatIn(key: string): { readonly chat: ChatId; readonly agent: string } {
+  const [chat, agent = ""] = key.split("/"); // names of agents have no "/"
+  return { chat: Number(chat) as ChatId, agent }; // as keyOf writes it
 }

@@ -14,6 +14,7 @@ import {
   metChat,
   openSchedules,
   putScheduleOff,
+  reckonAnew,
 } from "../store/schedule-runs.ts";
 import { type ScheduleOrigin, takeUpSchedules, whenOf } from "../store/schedules.ts";
 import type { TaskHold } from "../store/task-holds.ts";
@@ -23,6 +24,7 @@ import type { UnaskedRules } from "./unasked.ts";
 /** What is put off for a reason whose end nobody tells is looked at again so often. */
 const AGAIN_MS = 10 * 60_000;
 const HOUR_MS = 60 * 60_000;
+/** Clocks of several machines do not differ by more, and neither do two times that all facts are gone over. */
 const BEFORE_LONG_MS = 5 * 60_000;
 
 type Place = { readonly chat: string; readonly topic?: string };
@@ -94,7 +96,7 @@ export class Schedules {
     return this.#taking;
   }
 
-  /** Wakes those that are due before long: all facts are gone over oftener than that. `soon` bounds a time that lies far ahead. */
+  /** Wakes those that are due before long, or that the clock has left behind. `soon` bounds a time that lies far ahead. */
   async wakeAll(soon: (at: number) => number): Promise<void> {
     const { database, clock, wake } = this.#parts;
     for (const { id, at } of await openSchedules(database, clock.now() + BEFORE_LONG_MS)) wake(id, soon(at));
@@ -106,9 +108,17 @@ export class Schedules {
     const row = await activeSchedule(database, id);
     // Opening a connection wakes all work: what was missed while it was off is then made up for, once.
     if (!row || !isOpen(row.channel)) return undefined;
-    if (row.next_at > clock.now()) return row.next_at;
-    await this.#due(row);
+    const now = clock.now();
+    if (row.last_at > now + BEFORE_LONG_MS) await this.#setBack(row, now);
+    else if (row.next_at > now) return row.next_at;
+    else await this.#due(row);
     return (await activeSchedule(database, id))?.next_at;
+  }
+
+  async #setBack(row: DueSchedule, now: number): Promise<void> {
+    const { nextRun } = await import("./when.ts");
+    const next = nextRun(whenOf(row), row.time_zone, now);
+    if (next !== undefined) await reckonAnew(this.#parts.database, row, { next, now });
   }
 
   async #due(row: DueSchedule): Promise<void> {

@@ -15,7 +15,12 @@ export type Aside = {
   readonly leftOut?: number;
 };
 
-export type AsideEvent = MessageEvent | Known<EditEvent> | Known<DeleteEvent> | Known<ReactionEvent> | ScheduledEvent;
+export type AsideEvent =
+  | MessageEvent
+  | Known<EditEvent>
+  | Known<DeleteEvent>
+  | Known<ReactionEvent>
+  | ScheduledEvent;
 
 /** A message that is being answered was edited or taken back. `id` is the row of that, `about` the row of the message. */
 export type Correction = {

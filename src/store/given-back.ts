@@ -28,7 +28,11 @@ export async function catchUp(trx: Queries, messages: readonly GivenBack[], now:
     const edits = own.filter(({ type }) => type === "edited");
     if (own.length > edits.length) await withdrawRows(trx, [message.id], { why: "taken back", now });
     else if (edits.length > 0) await replace(trx, message, edits.at(-1)!, now); // there is a last one
-    await withdrawRows(trx, own.map(({ id }) => id), { why: "its message was given back", now });
+    await withdrawRows(
+      trx,
+      own.map(({ id }) => id),
+      { why: "its message was given back", now },
+    );
   }
 }
 

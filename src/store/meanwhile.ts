@@ -1,4 +1,4 @@
-import type { ChatId, Hold, ThreadId } from "../core/identity.ts";
+import type { ChatId } from "../core/identity.ts";
 import type { During } from "../core/rules.ts";
 import type { Database } from "./database.ts";
 import { catchUp } from "./given-back.ts";
@@ -8,15 +8,7 @@ import { isOpenMessage } from "./open-rows.ts";
 import { type Speaker, speakerNumbers } from "./speakers.ts";
 import type { Queries } from "./tables.ts";
 import { attachmentsOf, saidBy, toWaiting } from "./waiting.ts";
-
-/** A turn that runs while more is said in its chat. */
-export type RunningTurn = {
-  readonly id: number;
-  readonly hold: Hold;
-  readonly agent: string;
-  readonly thread: ThreadId;
-  readonly intent: number;
-};
+import { idsOf, type Intent, isOf, type RunningTurn, waitingIntents } from "./waiting-intents.ts";
 
 /** What was said while a turn ran and is to be shown to its agent. */
 export type SteeredIntent = { readonly intent: number; readonly messages: readonly WaitingMessage[] };
@@ -150,114 +142,6 @@ export async function giveBackSteered(
   await catchUp(trx, given, now);
 }
 
-/** The rows that interrupt this turn, up to the last that does; none where something else stands before them. */
-export async function interrupting(
-  trx: Queries,
-  turn: RunningTurn,
-  most: number,
-): Promise<readonly number[]> {
-  const { chat } = turn.hold;
-  const own = await trx
-    .selectFrom("inbox")
-    .select((eb) => eb.fn.countAll().as("n"))
-    .where("turn_id", "=", turn.id)
-    .where("state", "=", "claimed")
-    .where("intent", ">", 0)
-    .executeTakeFirstOrThrow();
-  const joining: Intent[] = [];
-  let left = most - Number(own.n);
-  for (const rows of await waitingIntents(trx, chat)) {
-    left -= rows.length;
-    const joins =
-      isOf(rows, turn) && rows.every(({ during }) => during === "steer" || during === "interrupt");
-    if (!joins || left < 0) break;
-    joining.push(rows);
-  }
-  const last = joining.findLastIndex((rows) => rows.some(({ during }) => during === "interrupt"));
-  return idsOf(joining.slice(0, last + 1).flat());
-}
-
-/** Whether something waits that interrupts this turn. */
-export async function isInterrupted(database: Database, turn: RunningTurn, most: number): Promise<boolean> {
-  return (await interrupting(database.db, turn, most)).length > 0;
-}
-
-/**
- * In the transaction that breaks a turn off: its messages wait again with no crash counted, with what was steered into it
- * and what interrupts it, as one.
- */
-export async function joinInterrupted(
-  trx: Queries,
-  turn: RunningTurn,
-  { most, now }: { readonly most: number; readonly now: number },
-): Promise<void> {
-  const joining = await interrupting(trx, turn, most);
-  const claimed = trx.updateTable("inbox").where("turn_id", "=", turn.id).where("state", "=", "claimed");
-  const trace = withTrace({ at: now, step: "interrupted", turn: turn.id });
-  await claimed.where("intent", "=", 0).set({ state: "aside", trace }).execute();
-  await claimed
-    .set((eb) => ({
-      state: "waiting",
-      intent: turn.intent,
-      during: "",
-      claims: eb("claims", "-", 1),
-      trace,
-    }))
-    .execute();
-  if (joining.length === 0) return;
-  await trx
-    .updateTable("inbox")
-    .set({
-      intent: turn.intent,
-      during: "",
-      trace: withTrace({ at: now, step: "interrupts", turn: turn.id, joins: turn.intent }),
-    })
-    .where("id", "in", joining)
-    .execute();
-}
-
-type Row = Awaited<ReturnType<typeof waitingRows>>[number];
-type Intent = readonly [Row, ...Row[]];
-
-/** What waits in a chat for turns, in the order in which it would have them. */
-async function waitingIntents(trx: Queries, chat: ChatId): Promise<readonly Intent[]> {
-  const intents: [Row, ...Row[]][] = [];
-  for (const row of await waitingRows(trx, chat)) {
-    const last = intents.at(-1);
-    if (last?.[0].intent === row.intent) last.push(row);
-    else intents.push([row]);
-  }
-  return intents;
-}
-
-async function waitingRows(trx: Queries, chat: ChatId) {
-  return await trx
-    .selectFrom("inbox")
-    .select([
-      "id",
-      "payload",
-      "sender",
-      "agent",
-      "thread",
-      "intent",
-      "digest",
-      "received_at",
-      "due_at",
-      "claims",
-      "turn_id",
-      "task",
-      "sign",
-      "during",
-    ])
-    .where("chat_id", "=", chat)
-    .where(isOpenMessage)
-    .where("state", "=", "waiting")
-    .where("intent", ">", 0)
-    .orderBy("intent")
-    .orderBy("id")
-    .execute();
-}
-
 /** Those before the first that is `out`. */
 function before<Item>(items: readonly Item[], out: (item: Item) => boolean): readonly Item[] {
   const at = items.findIndex(out);
@@ -268,24 +152,9 @@ function isSteered(rows: Intent, turn: RunningTurn): boolean {
   return isOf(rows, turn) && rows.every(({ during }) => during === "steer");
 }
 
-/**
- * Whether it can be told to the agent of a turn. What was in flight at a crash has a turn of its own, or it would take the
- * innocent with it.
- */
-function isOf(rows: Intent, { agent, thread }: RunningTurn): boolean {
-  return rows.every(
-    (row) =>
-      row.agent === agent && row.thread === thread && row.task === "" && row.claims === 0 && row.digest === 0,
-  );
-}
-
 /** Whether its window is. What came later than now says that the clock was set back. */
 function isClosed(rows: Intent, now: number): boolean {
   return rows.every((row) => row.due_at <= now) || rows.some((row) => row.received_at > now);
-}
-
-function idsOf(rows: readonly { readonly id: number }[]): readonly number[] {
-  return rows.map(({ id }) => id);
 }
 
 /** Numbers are given in groups alone, where the turn that runs has given out some. */

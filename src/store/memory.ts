@@ -103,17 +103,29 @@ const HELD_MS = 4 * 60_000;
 /** When a thread can be gone through: not while somebody is at it. */
 const freeAt = sql<number>`case when held_until > due_at then held_until else due_at end`;
 
-/** Whose threads are to be gone through, and when; epoch ms. */
+/** Whose threads are to be gone through, of which chat, and when; epoch ms. */
 export async function openMemory(
   db: Queries,
-): Promise<readonly { readonly owner: FactOwner; readonly at: number }[]> {
+): Promise<readonly { readonly owner: FactOwner; readonly chat: ChatId; readonly at: number }[]> {
   const rows = await db
     .selectFrom("memory_work")
-    .select((eb) => ["scope", "channel", "subject", "agent", eb.fn.min(freeAt).as("at")])
+    .select((eb) => ["scope", "channel", "subject", "agent", "chat_id as chat", eb.fn.min(freeAt).as("at")])
     .where("due_at", ">", 0)
-    .groupBy(["scope", "channel", "subject", "agent"])
+    .groupBy(["scope", "channel", "subject", "agent", "chat_id"])
     .execute();
-  return rows.map(({ at, ...owner }) => ({ owner, at }));
+  return rows.map(({ at, chat, ...owner }) => ({ owner, chat, at }));
+}
+
+/** Whose threads of a chat with an agent are to be gone through. */
+export async function ownersWaiting(db: Queries, chat: ChatId, agent: string): Promise<readonly FactOwner[]> {
+  return await db
+    .selectFrom("memory_work")
+    .select(["scope", "channel", "subject", "agent"])
+    .distinct()
+    .where("chat_id", "=", chat)
+    .where("agent", "=", agent)
+    .where("due_at", ">", 0)
+    .execute();
 }
 
 /** When the next thread of an owner is due; undefined where none waits. */

@@ -9,7 +9,7 @@ import { insertEvent, openIntent } from "./inbox.ts";
 import { isActiveSchedule, isOpenMessage } from "./open-rows.ts";
 import type { ScheduleRow } from "./schedule-tables.ts";
 import type { Queries, Tables } from "./tables.ts";
-import { takeUnasked } from "./unasked.ts";
+import { giveUnaskedBack, takeUnasked } from "./unasked.ts";
 
 /** A schedule as it stands, for whoever works on it: what it writes is taken only while it still stands so. */
 export type DueSchedule = Selectable<ScheduleRow>;
@@ -23,7 +23,7 @@ export async function activeSchedule({ db }: Database, id: number): Promise<DueS
     .executeTakeFirst();
 }
 
-/** Schedules that are due until then (epoch ms), and when. */
+/** Schedules that are due until then (epoch ms), and when; also those that were last due later, for the clock was set back. */
 export async function openSchedules(
   { db }: Database,
   until: number,
@@ -32,7 +32,7 @@ export async function openSchedules(
     .selectFrom("schedule")
     .select(["id", "next_at as at"])
     .where(isActiveSchedule)
-    .where("next_at", "<=", until)
+    .where((eb) => eb.or([eb("next_at", "<=", until), eb("last_at", ">", until)]))
     .execute();
 }
 
@@ -126,8 +126,14 @@ export async function fireSchedule(
       state: "waiting",
       trace: { at: now, step: "due", ...of },
     });
-    if (id !== undefined) await openIntent(trx, id);
-    await moveOn(trx, row, { next, chat, held: "", fired: { ...(id === undefined ? {} : { id }), now } });
+    if (id === undefined) {
+      // It was done at that time before the clock was set back.
+      await giveUnaskedBack(trx, { chat, day: event.day });
+      await moveOn(trx, row, { next, chat });
+      return "changed";
+    }
+    await openIntent(trx, id);
+    await moveOn(trx, row, { next, chat, held: "", fired: { id, now } });
     return "fired";
   });
 }
@@ -155,6 +161,22 @@ export async function leaveScheduleOut(
     if (!(await isUnchanged(trx, database, row))) return false;
     await moveOn(trx, row, to);
     return true;
+  });
+}
+
+/** The clock was set back to `now`, and what is to come is as far away as it was wrong: from now on it is `next` (epoch ms). */
+export async function reckonAnew(
+  database: Database,
+  row: DueSchedule,
+  { next, now }: { readonly next: number; readonly now: number },
+): Promise<void> {
+  await database.db.transaction().execute(async (trx) => {
+    if (!(await isUnchanged(trx, database, row))) return;
+    await trx
+      .updateTable("schedule")
+      .set({ due_at: next, next_at: next, last_at: now })
+      .where("id", "=", row.id)
+      .execute();
   });
 }
 
@@ -201,7 +223,7 @@ async function moveOn(
     readonly next: number | undefined;
     readonly chat?: ChatId;
     readonly held?: HeldWhy | "";
-    readonly fired?: { readonly id?: number; readonly now: number };
+    readonly fired?: { readonly id: number; readonly now: number };
   },
 ): Promise<void> {
   const { next, chat, held, fired } = to;
@@ -213,13 +235,7 @@ async function moveOn(
         : { due_at: next, next_at: next }),
       ...(chat === undefined ? {} : { chat_id: chat }),
       ...(held === undefined ? {} : { held }),
-      ...(fired === undefined
-        ? {}
-        : {
-            last_at: fired.now,
-            fires: row.fires + 1,
-            ...(fired.id === undefined ? {} : { last_inbox: fired.id }),
-          }),
+      ...(fired === undefined ? {} : { last_at: fired.now, fires: row.fires + 1, last_inbox: fired.id }),
     })
     .where("id", "=", row.id)
     .execute();

@@ -6,9 +6,11 @@ import type { Database } from "./database.ts";
 import type { TurnState } from "./fact-tables.ts";
 import { heldAs } from "./holds.ts";
 import { beforeClaim, withTrace } from "./inbox.ts";
-import { giveBackSteered, joinInterrupted, type RunningTurn } from "./meanwhile.ts";
+import { joinInterrupted } from "./interruptions.ts";
+import { giveBackSteered } from "./meanwhile.ts";
 import { NOTHING_SPENT, type Spent } from "./thread-facts.ts";
 import type { Tables } from "./tables.ts";
+import type { RunningTurn } from "./waiting-intents.ts";
 
 /**
  * Gives a turn back that we ended ourselves, at a shutdown: it is taken up again and no crash is counted.

@@ -8,25 +8,28 @@ import { SIGN } from "./signs.ts";
 import type { Speaker } from "./speakers.ts";
 import type { Queries } from "./tables.ts";
 
+/** What a turn is to know of a message that waits. */
+export const WAITING_COLUMNS = [
+  "id",
+  "payload",
+  "sender",
+  "agent",
+  "thread",
+  "intent",
+  "digest",
+  "received_at",
+  "due_at",
+  "claims",
+  "turn_id",
+  "task",
+  "sign",
+] as const;
+
 /** The rows of the intent of a chat that is next. */
 export async function oldestIntent(trx: Queries, chat: ChatId): Promise<readonly IntentRow[]> {
   return await trx
     .selectFrom("inbox")
-    .select([
-      "id",
-      "payload",
-      "sender",
-      "agent",
-      "thread",
-      "intent",
-      "digest",
-      "received_at",
-      "due_at",
-      "claims",
-      "turn_id",
-      "task",
-      "sign",
-    ])
+    .select(WAITING_COLUMNS)
     .where("chat_id", "=", chat)
     .where(isOpenMessage)
     .where("state", "=", "waiting")

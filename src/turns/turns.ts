@@ -8,7 +8,7 @@ import type { Queries } from "../store/tables.ts";
 import { HOLD_MS } from "../store/renew.ts";
 import { NOTHING_SPENT } from "../store/thread-facts.ts";
 import { insist } from "../store/insist.ts";
-import { isInterrupted } from "../store/meanwhile.ts";
+import { isInterrupted } from "../store/interruptions.ts";
 import { abandonTurn, interruptTurn } from "../store/turn-ends.ts";
 import { type ClaimedTurn, claimTurn } from "../store/turns.ts";
 import { type TurnBudget as Budget, countTurn } from "./budget.ts";

@@ -224,6 +224,21 @@ describe("what is said while a turn runs", () => {
     ]);
   });
 
+  it("stays in the thread where its question was summed up, whatever is asked next", async () => {
+    const limits = { turnSeconds: 60, messages: 12, characters: 20_000, mediaTurns: 2 };
+    const world = await served("openai", { choices: true, limits });
+    for (const n of ["a", "b", "c"]) await world.say(world.agent, `intent-${n}`, n);
+    world.server.reply(TWO, "All on the list.");
+    await world.runner.run(steered(world, [], [PEAS]), never);
+    world.server.reply("They talked of rice.", "Gladly.");
+    await world.say(world.agent, "intent-4", "thanks");
+    const kept = ["intent-2: and peas", "ai: All on the list.", "intent-4: thanks", "ai: Gladly."];
+    expect(await threadWords(world)).toEqual(kept);
+    world.server.reply("Bye.");
+    await world.say(world.agent, "intent-5", "bye");
+    expect(await threadWords(world)).toEqual([...kept, "intent-5: bye", "ai: Bye."]);
+  });
+
   it("brings its pictures, which count as those of the question that it goes with", async () => {
     const world = await served("openai", {
       choices: true,

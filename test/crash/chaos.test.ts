@@ -5,8 +5,8 @@ import { NO_OWN_REDIS } from "../support/redis.ts";
 
 const SEED = Number(process.env["PERCH_SEED"] ?? 7);
 const SIZE = process.env["PERCH_LONG"]
-  ? { chats: 200, each: 20, workers: 4, killEveryMs: 2_000 }
-  : { chats: 10, each: 4, workers: 2, killEveryMs: 4_000 };
+  ? { chats: 200, each: 20, workers: 4, killEveryMs: 2_000, mostKills: Infinity, breakAfterMs: 20_000 }
+  : { chats: 8, each: 8, workers: 2, killEveryMs: 3_000, mostKills: 6, breakAfterMs: 2_000 };
 
 it.skipIf(NO_OWN_REDIS || NO_OWN_POSTGRES)(
   "answers every message once and in order while processes are killed and Redis and PostgreSQL go away",

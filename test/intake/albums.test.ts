@@ -2,10 +2,10 @@ import { expect, it } from "vitest";
 import { Updates } from "../../channels/telegram/updates.ts";
 import { sample, samples } from "../channels/telegram/fixtures.ts";
 import { testHost } from "../support/channel-host.ts";
-import { onStore } from "../support/database.ts";
+import { onSqlite } from "../support/database.ts";
 import { type Taking, takingIn } from "./set-up.ts";
 
-const open = onStore();
+const open = onSqlite();
 /** Of an album in a group: the first picture's caption names the bot, the second has none. */
 const NAMED = sample("album_item_1");
 const BARE = sample("album_item_2");

@@ -64,6 +64,17 @@ describe("/budget", () => {
   });
 });
 
+describe("/budget in a group", () => {
+  it("shows nobody there what is the agent's and all people's, though the owner asks", async () => {
+    const { tell } = await setUp(BOUNDED);
+    await tell("ada", "hello", { place: GROUP });
+    expect(await tell("bob", "/budget", { place: GROUP })).toEqual([
+      "Your budget: 0 of 1 turns an hour, anew at 13:00\n" +
+        "The budget of this chat: 0 of 1,000 tokens a day, anew on February 1 at 00:00",
+    ]);
+  });
+});
+
 describe("/budget lift", () => {
   it("is the owner's", async () => {
     const { tell } = await setUp(BOUNDED);

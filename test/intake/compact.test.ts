@@ -1,10 +1,10 @@
 import { describe, expect, it } from "vitest";
 import { latestIntent } from "../../src/store/inbox.ts";
 import { claimTurn } from "../../src/store/turns.ts";
-import { onStore } from "../support/database.ts";
+import { onSqlite } from "../support/database.ts";
 import { takingIn } from "./set-up.ts";
 
-const open = onStore();
+const open = onSqlite();
 
 async function setUp() {
   const taking = takingIn(await open());

@@ -150,6 +150,13 @@ describe("the sign of waiting", () => {
     expect(running.platform.textsIn("c1")).toEqual(["heard: one", "Stopped."]);
   });
 
+  it("is taken back with all that is forgotten", async () => {
+    const running = await withTurn();
+    await waits(running, "two");
+    await waits(running, "/forget all");
+    expect(signsIn(running)).toEqual([]);
+  });
+
   it("is taken back with a message that is cancelled", async () => {
     const running = await withTurn();
     await waits(running, "two");

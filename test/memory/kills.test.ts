@@ -15,11 +15,11 @@ import { endingAt } from "./killed.ts";
 import { facts, MEMORY_SETTINGS, remembering, type Remembering } from "./remembering.ts";
 
 const OWNER: FactOwner = { scope: "person", channel: "toy", subject: "ada", agent: "helper" };
+const CHAT = 7 as ChatId; // a chat of the test's own
 const HELPER = definition({ memory: MEMORY_SETTINGS });
 
 function touchOf(thread: string): Touch {
-  const chat = 7 as ChatId; // a chat of the test's own
-  return { owner: OWNER, thread, chat, signals: [], quietMs: 30_000, mostMs: 300_000 };
+  return { owner: OWNER, thread, chat: CHAT, signals: [], quietMs: 30_000, mostMs: 300_000 };
 }
 
 /** What one process does with what is due: each thread says one thing of its own, and that it has been gone through. */
@@ -61,7 +61,7 @@ eachDatabase("MEM-09: memory is whole", (open) => {
       await database.light((trx) => touch(trx, touchOf("7/helper/1"), clock.now()));
       await clock.advance(30_000);
       const dying = endingAt(database, step);
-      await memoryOn(dying, clock, []).run(keyOf(OWNER));
+      await memoryOn(dying, clock, []).run(keyOf(CHAT, OWNER.agent));
       const stored = await factsOf(database.db, OWNER);
       expect([0, 2]).toContain(stored.length);
       const done = !dying.ended();
@@ -69,7 +69,7 @@ eachDatabase("MEM-09: memory is whole", (open) => {
       const calls: string[] = [];
       await clock.advance(300_000);
       const left = await openMemory(database.db);
-      if (left.length > 0) await memoryOn(database, clock, calls).run(keyOf(OWNER));
+      if (left.length > 0) await memoryOn(database, clock, calls).run(keyOf(CHAT, OWNER.agent));
       expect((await factsOf(database.db, OWNER)).map(({ content }) => content)).toEqual([
         "said on 7/helper/1",
         "said on each",
@@ -89,7 +89,7 @@ eachDatabase("MEM-09: memory is whole", (open) => {
     for (const thread of threads) await database.light((trx) => touch(trx, touchOf(thread), clock.now()));
     await clock.advance(30_000);
     // As many processes as there are updates, which one process never has for one person.
-    await Promise.all(threads.map(() => memoryOn(database, clock, []).run(keyOf(OWNER))));
+    await Promise.all(threads.map(() => memoryOn(database, clock, []).run(keyOf(CHAT, OWNER.agent))));
     const stored = await factsOf(database.db, OWNER);
     expect(stored.map(({ content }) => content).toSorted()).toEqual(
       ["said on each", ...threads.map((thread) => `said on ${thread}`)].toSorted(),

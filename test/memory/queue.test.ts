@@ -1,3 +1,4 @@
+import { chatIn, keyOf } from "../../src/memory/owners.ts";
 import { afterEach, describe, expect, it } from "vitest";
 import { MemorySaver } from "@langchain/langgraph-checkpoint";
 import { createAgentRunner } from "../../src/agent/runner.ts";
@@ -6,18 +7,17 @@ import type { Clock } from "../../src/core/clock.ts";
 import type { ChatId } from "../../src/core/identity.ts";
 import { inProcess } from "../../src/dispatch/in-process.ts";
 import { DISTILLED_AT_ONCE, Memory } from "../../src/memory/memory.ts";
-import { keyOf } from "../../src/memory/owners.ts";
 import { touch, type Touch } from "../../src/store/memory.ts";
 import { factsOf } from "../../src/store/memory-facts.ts";
 import { definition, memoryBlobs, turn } from "../agent/set-up.ts";
 import { type LoggedLine, memoryLog } from "../support/channel-host.ts";
 import { type ManualClock, manualClock, settle } from "../support/clock.ts";
-import { onStore } from "../support/database.ts";
+import { onSqlite } from "../support/database.ts";
 import { startOpenAi } from "../support/models/openai.ts";
 import type { ModelServer } from "../support/models/server.ts";
 import { facts, MEMORY_SETTINGS } from "./remembering.ts";
 
-const open = onStore();
+const open = onSqlite();
 const servers: ModelServer[] = [];
 
 afterEach(async () => {
@@ -176,10 +176,9 @@ describe("the queue of what is to be remembered", () => {
     }
     expect(timers.armed()).toBe(0);
   }, 60_000);
+});
 
-  it("tells owners apart whatever their ids hold", () => {
-    expect(keyOf({ scope: "person", channel: "toy", subject: "a", agent: "b" })).not.toBe(
-      keyOf({ scope: "person", channel: "toy", subject: 'a","b', agent: "" }),
-    );
-  });
+it("wakes by a number, not by a person: keys stand in a dispatcher that may be another program", () => {
+  const key = keyOf(7 as ChatId, "helper");
+  expect([key, chatIn(key)]).toEqual(["7/helper", { chat: 7, agent: "helper" }]);
 });

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import type { PieceBody } from "../../src/core/channel.ts";
-import { onStore } from "../support/database.ts";
+import { onSqlite } from "../support/database.ts";
 import type { ToyAbilities, ToyPlatform } from "../support/toy-channel.ts";
 import { delivery, photo, text, TO } from "./delivery.ts";
 
@@ -25,7 +25,7 @@ const SECOND_KILLS = process.env["PERCH_LONG"]
   ? [NEVER, ...Array.from({ length: 20 }, (_, at) => 1 + at * 3)]
   : [NEVER, 23];
 
-const open = onStore();
+const open = onSqlite();
 
 type Counts = {
   kills: number;

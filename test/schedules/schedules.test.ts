@@ -230,6 +230,23 @@ describe("what was missed", () => {
     expect(again.given()).toHaveLength(2);
   });
 
+  it.each([
+    ["from then on", { everyMinutes: 30 }, 400 * DAY_MS, 2],
+    ["at no time twice", { cron: "0 * * * *" }, HOUR_MS, 0],
+  ] as const)("is nothing where the clock was set back: it is done %s", async (_how, when, backMs, due) => {
+    const world = await setUp({ rules: { unaskedPerDay: 4 } });
+    await world.say(wish(when));
+    await world.clock.advance(2 * HOUR_MS - 1);
+    await world.kill();
+    opened.pop();
+    const clock = manualClock(NOON + HOUR_MS - backMs - 1);
+    const again = await setUp({ folder: world.folder, platform: world.platform }, clock);
+    await clock.advance(HOUR_MS + 5 * MINUTE_MS);
+    expect(again.given()).toHaveLength(due);
+    await clock.advance(2 * HOUR_MS);
+    expect(again.given().length).toBeGreaterThan(due);
+  });
+
   it("while its connection was closed is done once, when that is open", async () => {
     const { say, gateway, clock, given, kind, host } = await setUp();
     await say(wish({ cron: "0 8 * * *" }));
@@ -302,19 +319,16 @@ describe("[SILENT]", () => {
     "`[SILENT]`.",
     "```\n[SILENT]\n```",
     "> \\[silent\\]",
-  ])(
-    "as %j sends nothing, and is told of as that",
-    async (silent) => {
-      const answer = async (turn: AgentTurn): Promise<string> =>
-        textOf(turn).startsWith("[scheduled:") ? silent : await atDesk(turn);
-      const { say, clock, platform, outcomes, database } = await setUp({ answer });
-      await say(wish({ inMinutes: 1 }));
-      await clock.advance(HOUR_MS);
-      expect(platform.textsIn("c1")).toHaveLength(1);
-      expect(await outcomes()).toEqual(["run, nothing to say"]);
-      expect((await storyOf(database, 2))?.why).toBe("nothing to say");
-    },
-  );
+  ])("as %j sends nothing, and is told of as that", async (silent) => {
+    const answer = async (turn: AgentTurn): Promise<string> =>
+      textOf(turn).startsWith("[scheduled:") ? silent : await atDesk(turn);
+    const { say, clock, platform, outcomes, database } = await setUp({ answer });
+    await say(wish({ inMinutes: 1 }));
+    await clock.advance(HOUR_MS);
+    expect(platform.textsIn("c1")).toHaveLength(1);
+    expect(await outcomes()).toEqual(["run, nothing to say"]);
+    expect((await storyOf(database, 2))?.why).toBe("nothing to say");
+  });
 
   it("is not counted with what the chat was sent", async () => {
     const answer = async (turn: AgentTurn): Promise<string> =>
@@ -331,18 +345,17 @@ describe("[SILENT]", () => {
     expect(platform.textsIn("c1")).toEqual(["[SILENT]"]);
   });
 
-  it.each([
-    "I could say [SILENT] here.",
-    "One.\n[SILENT]\nTwo.",
-    "[SILENT] means that there is nothing.",
-  ])("within an answer is no silence: %j", async (said) => {
-    const answer = async (turn: AgentTurn): Promise<string> =>
-      textOf(turn).startsWith("[scheduled:") ? said : await atDesk(turn);
-    const { say, clock, platform } = await setUp({ answer });
-    await say(wish({ inMinutes: 1 }));
-    await clock.advance(HOUR_MS);
-    expect(platform.textsIn("c1").at(-1)).toBe(said);
-  });
+  it.each(["I could say [SILENT] here.", "One.\n[SILENT]\nTwo.", "[SILENT] means that there is nothing."])(
+    "within an answer is no silence: %j",
+    async (said) => {
+      const answer = async (turn: AgentTurn): Promise<string> =>
+        textOf(turn).startsWith("[scheduled:") ? said : await atDesk(turn);
+      const { say, clock, platform } = await setUp({ answer });
+      await say(wish({ inMinutes: 1 }));
+      await clock.advance(HOUR_MS);
+      expect(platform.textsIn("c1").at(-1)).toBe(said);
+    },
+  );
 });
 
 describe("the last outcome", () => {

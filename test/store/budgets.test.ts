@@ -226,6 +226,18 @@ eachDatabase("what requests to models have to be within", (open) => {
     expect(await usedOf(database, bound(), bound({ scope: "total" }))).toEqual([599, 599]);
   });
 
+  it("lets in no more of many at once, of several workers, than one after the other", async () => {
+    const { database, allowance } = await setUp(bound({ scope: "total" }), bound());
+    const other = database.dialect === "postgres" ? await open(database) : database;
+    const by = { clock: manualClock(NOW), log: memoryLog([]) };
+    const theirs = allowanceOf(other, bounded(bound(), bound({ scope: "total" })), by);
+    const letIn = await Promise.allSettled(
+      Array.from({ length: 12 }, (_, n) => (n % 2 ? theirs : allowance).reserve(use(30))),
+    );
+    expect(letIn.filter(({ status }) => status === "fulfilled")).toHaveLength(4);
+    expect(await usedOf(database, bound(), bound({ scope: "total" }))).toEqual([120, 120]);
+  });
+
   it("counts what is free, and is not stopped by it", async () => {
     const { database, allowance } = await setUp(bound({ limit: 0, free: true }));
     await allowance.reserve(use(40));

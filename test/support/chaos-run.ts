@@ -10,6 +10,10 @@ export type ChaosSize = {
   readonly workers: number;
   /** A process is ended with SIGKILL so often, and begun again. */
   readonly killEveryMs: number;
+  /** Redis ends after this, and PostgreSQL as long after that. */
+  readonly breakAfterMs: number;
+  /** No more than so many in all. */
+  readonly mostKills: number;
   readonly seed: number;
 };
 
@@ -40,7 +44,15 @@ const PATIENCE_MS = 180_000;
 const MODEL_MS = 100;
 
 /** People write while processes are killed, and Redis and PostgreSQL go away and come back; what they see at the end. */
-export async function chaosRun({ chats, each, workers, killEveryMs, seed }: ChaosSize): Promise<ChaosCounts> {
+export async function chaosRun({
+  chats,
+  each,
+  workers,
+  killEveryMs,
+  mostKills,
+  breakAfterMs,
+  seed,
+}: ChaosSize): Promise<ChaosCounts> {
   const random = mulberry(seed);
   const people = Array.from({ length: chats }, (_, at) => 900_001 + at);
   let calls = 0;
@@ -66,8 +78,8 @@ export async function chaosRun({ chats, each, workers, killEveryMs, seed }: Chao
     const stands = standing(at);
     const done = Promise.all(people.map((person) => converse(at, person, each, random, stands)));
     let over = false;
-    const killing = cast.killEvery(killEveryMs, () => over);
-    const breaking = breakThings(at, () => over, Math.max(killEveryMs * 5, 10_000));
+    const killing = cast.killEvery(killEveryMs, mostKills, () => over);
+    const breaking = breakThings(at, () => over, breakAfterMs);
     await done;
     over = true;
     await Promise.all([killing, breaking]);
@@ -122,10 +134,10 @@ class Cast {
     }
   }
 
-  async killEvery(ms: number, over: () => boolean): Promise<void> {
-    for (;;) {
+  async killEvery(ms: number, most: number, over: () => boolean): Promise<void> {
+    while (!over()) {
       await pause(ms);
-      if (over()) break;
+      if (over() || this.kills.channels + this.kills.workers >= most) continue;
       const place = Math.floor(this.#random() * this.#roles.length);
       this.kills[place === 0 ? "channels" : "workers"] += 1;
       await this.#running[place]?.kill();

@@ -11,11 +11,11 @@ import { chatOf } from "../../src/store/chats.ts";
 import { Tasks } from "../../src/turns/tasks.ts";
 import { memoryLog } from "../support/channel-host.ts";
 import { manualClock } from "../support/clock.ts";
-import { onStore } from "../support/database.ts";
+import { onSqlite } from "../support/database.ts";
 import { AGENT, testGateway, type TestGateway, type TestGatewayOptions, textOf } from "../support/gateway.ts";
 
 const opened: TestGateway[] = [];
-const onDisk = onStore();
+const onDisk = onSqlite();
 afterEach(async () => {
   for (const gateway of opened.splice(0)) await gateway.close();
 });
