@@ -39,7 +39,9 @@ export function receive(parts: ReceiveParts): Promise<void> {
   const common = { ...parts, updates, random: Math.random };
   try {
     const taking =
-      settings.webhook === undefined ? poll(common) : hearWebhook({ ...common, base: settings.webhook });
+      settings.webhook === undefined
+        ? poll(common)
+        : hearWebhook({ ...common, base: settings.webhook, token: settings.token });
     return taking.then(() => updates.settled()).finally(letGo);
   } catch (thrown) {
     letGo();

@@ -1,4 +1,4 @@
-import { randomBytes } from "node:crypto";
+import { createHmac } from "node:crypto";
 import type { Api } from "grammy";
 import type { UserFromGetMe, WebhookInfo } from "grammy/types";
 import type { ChannelHost } from "../../src/core/host.ts";
@@ -24,6 +24,7 @@ const SECRET = "webhookSecret";
 export type WebhookParts = {
   /** Where Telegram reaches the HTTP server from outside, as the operator wrote it. */
   readonly base: string;
+  readonly token: string;
   readonly api: Api["raw"];
   readonly updates: Updates;
   readonly host: ChannelHost;
@@ -117,11 +118,13 @@ class Webhook {
     }
   }
 
+  /** Several processes that hear one webhook begin at the same time and must not draw each one of its own. */
   async #keptSecret(): Promise<string> {
-    const { state } = this.#parts.host;
+    const { token, host } = this.#parts;
+    const { state } = host;
     const kept = (await state.get([SECRET])).get(SECRET);
     if (kept !== undefined) return kept;
-    const secret = randomBytes(32).toString("base64url"); // Bot API setWebhook: 1–256 of A-Z, a-z, 0-9, _ and -
+    const secret = createHmac("sha256", token).update(this.path).digest("base64url"); // Bot API setWebhook: 1–256 of A-Z, a-z, 0-9, _ and -
     await state.set({ [SECRET]: secret });
     return secret;
   }

@@ -27,6 +27,8 @@ export class Ownership {
   #next: Timer | undefined;
   /** A renewal may hang: the end of the lease waits for nobody. */
   #expiry: Timer | undefined;
+  /** Opening and closing take their time: what is lost meanwhile is closed after it, what is won again opened after that. */
+  #doing = Promise.resolve();
   #ended = false;
 
   constructor(by: Parts) {
@@ -43,18 +45,21 @@ export class Ownership {
     try {
       await (this.#lease ? this.#renew(this.#lease) : this.#take());
     } catch (err) {
-      if (hasCode(err, "store.hold_lost")) await this.#lose("another process has taken it");
+      if (hasCode(err, "store.hold_lost")) void this.#lose("another process has taken it"); // nor does this
       else log.warn({ err }, "the lease of the connection cannot be had or renewed now, again soon");
     }
     if (this.#ended) return;
+    // It is renewed while the connection is being opened, too.
     this.#next = clock.after(RENEW_MS, () => void this.begin());
+    await this.#doing;
   }
 
-  /** Gives it up, so that others need not wait for its end. Never rejects. */
-  async end(): Promise<void> {
+  /** Gives it up once `closing` is done, so that others need not wait for its end. Never rejects. */
+  async end(closing = async (): Promise<void> => {}): Promise<void> {
     this.#ended = true;
     this.#next?.cancel();
     this.#expiry?.cancel();
+    await this.#behind(closing);
     const lease = this.#lease;
     this.#lease = undefined;
     await lease?.release().catch((err: unknown) => {
@@ -70,7 +75,7 @@ export class Ownership {
     if (this.#ended) return await lease.release();
     this.#lease = lease;
     this.#holdUntil(asked + LEASE_MS);
-    await won();
+    void this.#behind(won); // it never rejects
   }
 
   async #renew(lease: Lease): Promise<void> {
@@ -93,6 +98,11 @@ export class Ownership {
     this.#lease = undefined;
     this.#expiry?.cancel();
     this.#by.log.warn({}, `the connection is no longer this process's: ${why}`);
-    await this.#by.lost();
+    await this.#behind(this.#by.lost);
+  }
+
+  async #behind(what: () => Promise<void>): Promise<void> {
+    this.#doing = this.#doing.then(what);
+    await this.#doing;
   }
 }

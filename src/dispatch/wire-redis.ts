@@ -13,8 +13,11 @@ export function redisWire(redis: Redis, log: Log): Wire {
   const self = randomUUID();
   const client = redis.duplicate();
   const channelOf = (topic: string): string => `${redis.prefix}:wire:${topic}`;
-  const trouble = (err: unknown): void => redis.trouble(err);
   let closed = false;
+  // What is still asked for at the end is cut off by it.
+  const trouble = (err: unknown): void => {
+    if (!closed) redis.trouble(err);
+  };
   return {
     publish(topic, message) {
       const text = ends.textOf(topic, message);

@@ -122,6 +122,7 @@ export function assembled(
     ...shared,
     schedules: (origin, who) => schedules.deskFor(origin, who),
     owner: parts.owner,
+    others: parts.others,
     live: async (to) => liveIn(await by.rulesIn(to.channel, to), to.chat),
     kind: (id) => parts.connections().find((shown) => shown.id === id)?.kind ?? id,
     timeZone: () => by.rules().timeZone,

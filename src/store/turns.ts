@@ -29,6 +29,8 @@ import { attachmentsOf, oldestIntent, saidBy, spokenBy, toWaiting } from "./wait
 
 /** A message whose turn has ended the process this many times is set aside. */
 export const CRASHES_BEFORE_DEAD = 3;
+/** Beside other processes some more: whoever ends one ends all that it was at, and most of that is innocent. */
+export const CRASHES_BESIDE_OTHERS = 5;
 
 /** A turn that this process may run: the messages of one intent, and the hold that its commits are checked against. */
 export type ClaimedTurn = {
@@ -77,6 +79,8 @@ export async function claimTurn(
     readonly until: number;
     /** Whether a connection is open: without it nobody could be answered, so nothing is claimed. */
     readonly isOpen: (channel: ChannelId) => boolean;
+    /** Whether other processes may be at the same facts. */
+    readonly others?: boolean;
     /** Counts a turn that is to be run, in this transaction. */
     readonly count?: (trx: Queries, turn: ClaimedTurn) => Promise<void>;
   },
@@ -106,7 +110,7 @@ export async function claimTurn(
     const attachments = await attachmentsOf(trx, messages);
     if (attachments.some((attachment) => attachment.state === "waiting")) return { kind: "idle" };
     const crashes = Math.max(...messages.map((message) => message.claims));
-    const dead = crashes >= CRASHES_BEFORE_DEAD;
+    const dead = crashes >= (by.others ? CRASHES_BESIDE_OTHERS : CRASHES_BEFORE_DEAD);
     if (!dead && (await othersAreSuspect(trx, crashes, by.now)))
       return { kind: "wait", at: by.now + SUSPECT_AGAIN_MS };
     const ids = messages.map((message) => message.id);
@@ -257,11 +261,7 @@ export async function commitTurn(
         // A dead message can be tried again by the operator, so it keeps its words.
         ...(end.messages === "consumed" ? { payload: "" } : {}),
         why:
-          end.messages === "dead"
-            ? `its turn ended the process ${CRASHES_BEFORE_DEAD} times`
-            : end.silent
-              ? SAID_NOTHING
-              : "",
+          end.messages === "dead" ? "its turn ended the process too often" : end.silent ? SAID_NOTHING : "",
         ended_at: end.now,
         trace: withTrace({
           at: end.now,

@@ -48,6 +48,8 @@ export type TurnParts = {
   readonly log: Log;
   /** Names this process in holds. */
   readonly owner: string;
+  /** Whether other processes may be at the same facts. */
+  readonly others: boolean;
   readonly channel: (id: ChannelId) => ChannelFront | undefined;
   readonly agent: (name: string) => AgentDefinition | undefined;
   readonly pieces: Pieces;

@@ -78,7 +78,7 @@ export class Turns {
 
   /** Runs the oldest waiting intent of a chat; gives the time (epoch ms) to come again, if there is one. */
   async run(chat: ChatId): Promise<number | undefined> {
-    const { database, clock, owner, log, channel } = this.#parts;
+    const { database, clock, owner, others, log, channel } = this.#parts;
     const now = clock.now();
     const isOpen = (id: ChannelId): boolean => channel(id) !== undefined;
     const budget: Budget = {};
@@ -86,7 +86,8 @@ export class Turns {
       budget.bounded = await this.#parts.budgets.ofTurn(trx, turn);
       budget.spent = budget.bounded && (await countTurn(trx, turn, budget.bounded, now));
     };
-    const claim = await claimTurn(database, chat, { owner, now, until: now + HOLD_MS, isOpen, count });
+    const until = now + HOLD_MS;
+    const claim = await claimTurn(database, chat, { owner, others, now, until, isOpen, count });
     switch (claim.kind) {
       case "idle":
         return undefined;

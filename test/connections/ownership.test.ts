@@ -11,7 +11,7 @@ eachDatabase("who is a connection", (open) => {
     const clock = manualClock();
     const told: string[] = [];
     /** A store that is away, or hangs, for one process. */
-    const store = { away: new Set<string>(), hangs: new Set<string>() };
+    const store = { away: new Set<string>(), hangs: new Set<string>(), closing: Promise.resolve() };
     const asking = new Set<Promise<unknown>>();
     const asked = async <T>(name: string, ask: () => Promise<T>): Promise<T> => {
       if (store.hangs.has(name)) await new Promise(() => {});
@@ -28,7 +28,10 @@ eachDatabase("who is a connection", (open) => {
           return lease && { ...lease, renew: (forMs) => asked(name, () => lease.renew(forMs)) };
         },
         won: async () => void told.push(`${name} won`),
-        lost: async () => void told.push(`${name} lost`),
+        async lost() {
+          await store.closing;
+          told.push(`${name} lost`);
+        },
         clock,
         log: memoryLog([]),
       });
@@ -88,5 +91,38 @@ eachDatabase("who is a connection", (open) => {
     await later(10_000);
     expect(told).toEqual(["one won", "one lost", "one won"]);
     await one.end();
+  });
+
+  it("is opened again only once it is closed, however long that takes", async () => {
+    const { process, told, store, later } = await setUp();
+    const one = process("one");
+    await one.begin();
+    let closed = (): void => {};
+    store.closing = new Promise((resolve) => (closed = resolve));
+    store.away.add("one");
+    await later(LEASE_MS);
+    store.away.clear();
+    await later(2 * LEASE_MS);
+    expect([told, one.held]).toEqual([["one won"], true]);
+    closed();
+    await settle();
+    expect(told).toEqual(["one won", "one lost", "one won"]);
+    await one.end();
+  });
+
+  it("is given up when it is closed, and not before", async () => {
+    const { process, told, later } = await setUp();
+    const [one, two] = [process("one"), process("two")];
+    await one.begin();
+    await two.begin();
+    let closed = (): void => {};
+    const ended = one.end(() => new Promise((resolve) => (closed = resolve)));
+    await later(10_000);
+    expect(told).toEqual(["one won"]);
+    closed();
+    await ended;
+    await later(10_000);
+    expect(told).toEqual(["one won", "two won"]);
+    await two.end();
   });
 });

@@ -39,7 +39,7 @@ it("a message that ends the process each time is set aside at the fourth start, 
   expect(queue.output).toMatch(/^(\d+) dead in tg chat \d+ for helper since \S+, 3 tries\n$/);
   const number = queue.output.split(" ")[0] ?? "";
   expect((await at.perch("why", number)).output).toMatch(
-    /: dead \(its turn ended the process 3 times\)\n.*admitted.*attempt: 1.*found after a crash.*attempt: 2.*attempt: 3.*dead/s,
+    /: dead \(its turn ended the process too often\)\n.*admitted.*attempt: 1.*found after a crash.*attempt: 2.*attempt: 3.*dead/s,
   );
   expect(await fourth.stop()).toBe(0);
 

@@ -18,10 +18,11 @@ export const ADA = { id: "ada", name: "Ada" };
 export const BOB = { id: "bob", name: "Bob" };
 export const MINUTE_MS = 60_000;
 
-/** What the model calls when it is told "write" and so many words. */
-function callsFor(said: string): readonly { readonly name: string; readonly args: Json }[] {
-  const [, ...words] = /\bwrite ([^\n\]]*)/.exec(said)?.[0].split(" ") ?? [];
-  return words.map((word) => ({
+/** What the model calls when it is told "write" and so many words; of those behind "then" once the others are written. */
+function callsFor(said: string, part = 0): readonly { readonly name: string; readonly args: Json }[] {
+  const [, words = ""] = /\bwrite ([^\n\]]*)/.exec(said) ?? [];
+  const now = words.split(" then ")[part]?.split(" ").filter(Boolean) ?? [];
+  return now.map((word) => ({
     name: "write_file",
     args: { file_path: `/workspace/${word}.txt`, content: `${word}\n\`\`\`\nMay "helper" run "nothing"?` },
   }));
@@ -41,7 +42,12 @@ export async function approvalPerch({
     otherwise: (request: ModelRequest) => {
       const messages = request.body["messages"] as readonly Json[]; // the protocol's own shape
       const last = messages.at(-1);
-      if (last?.["role"] === "tool") return `it says: ${String(last["content"]).slice(0, 60)}`;
+      if (last?.["role"] === "tool") {
+        const result = String(last["content"]);
+        const asked = messages.findLast((each) => JSON.stringify(each["content"])?.includes("write "));
+        const next = result.startsWith("Success") ? callsFor(JSON.stringify(asked?.["content"]), 1) : [];
+        return next.length > 0 ? { toolCalls: [...next] } : `it says: ${result.slice(0, 60)}`;
+      }
       const said = JSON.stringify(last?.["content"]);
       const toolCalls = callsFor(JSON.parse(said) as string);
       return toolCalls.length > 0 ? { toolCalls: [...toolCalls] } : `heard: ${JSON.parse(said) as string}`;

@@ -244,6 +244,20 @@ describe("what knocks at the webhook", () => {
     expect(logged).toEqual([]);
   });
 
+  it("has one secret in processes that begin at the same time, and know nothing of each other", async () => {
+    const clock = manualClock();
+    const emulator = await startTelegram({ clock });
+    const settings = { webhook: "https://bot.example.org" };
+    for (const times of [1, 2]) {
+      const at = await setUp({ emulator, clock, settings });
+      await untilSet(at, times);
+      await at.stop();
+    }
+    const [one, two] = emulator.calls.filter(({ method }) => method === "setWebhook");
+    expect(one?.parameters["secret_token"]).toBe(two?.parameters["secret_token"]);
+    expect(await secretOf(await setUp({ emulator, clock, settings }))).not.toContain(emulator.token);
+  });
+
   it("is asked to come again before Telegram has said who the bot is", async () => {
     const at = await setUp({
       state: memoryStateWith("webhookSecret", "s3cret"),
