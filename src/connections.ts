@@ -1,9 +1,9 @@
 import { mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { ChannelConfig } from "./config/channels.ts";
-import { Ownership } from "./connections/ownership.ts";
+import { LEASE_MS, Ownership } from "./connections/ownership.ts";
 import type { Channel, ChannelKind } from "./core/channel.ts";
-import type { ChannelHost, HttpMount, Studio } from "./core/host.ts";
+import type { ChannelHost, HttpMount, Lease, Studio } from "./core/host.ts";
 import type { Clock, Timer } from "./core/clock.ts";
 import { asError } from "./core/errors.ts";
 import type { ChannelId } from "./core/identity.ts";
@@ -43,7 +43,7 @@ export class Connections {
   readonly #parts: ConnectionParts;
   readonly #open = new Map<ChannelId, Channel>();
   readonly #retries = new Map<ChannelId, Timer>();
-  /** The right to be connections that only one process may be. */
+  /** The right to be connections that only one process may be, or to speak for those that several take in at. */
   readonly #owned = new Map<ChannelId, Ownership>();
   readonly #unmounts = new Map<ChannelId, (() => void)[]>();
   /** Why a connection is not up, for the status. */
@@ -67,16 +67,18 @@ export class Connections {
     try {
       const kind = await this.#parts.kind(config.kind);
       if (!kind) throw new Error(`there is no channel kind ${config.kind}`);
-      if (shared && kind.single(config.settings)) {
-        if (!isChannels(shared.role)) return this.#stands(id, { is: "elsewhere" }, log);
-        if (!this.#owned.has(id)) return await this.#own(id, config);
-        if (!this.#owned.get(id)?.held) return;
-      }
+      const isSingle = shared !== undefined && kind.single(config.settings);
+      const isOthers = (): boolean => isSingle && this.#owned.get(id)?.held !== true;
+      if (isSingle && !this.#owned.has(id)) return await this.#ownWhole(id, config);
+      if (isOthers()) return;
       if (config.was !== undefined) await this.#rename(config.was, id);
       this.faults.delete(id);
       const channel = await kind.open(config.settings, await this.#host(id));
+      if (isOthers()) return await closeChannel(channel, { clock, log: log.with({ channel: id }) });
       this.#open.set(id, channel);
-      await gateway.opened(id, channel);
+      if (!shared || isSingle) return await gateway.opened(id, channel);
+      // What is shown, how fast it may go and what stands in the chats only a process that does all of it can know.
+      await this.#own(id, { won: () => gateway.opened(id, channel), lost: () => gateway.closed(id) });
     } catch (err) {
       this.faults.set(id, asError(err).message);
       this.standings.delete(id); // it may have said that it begins
@@ -90,30 +92,40 @@ export class Connections {
   }
 
   /** Tries to be a connection that only one process may be, now and later. */
-  async #own(id: ChannelId, config: ChannelConfig): Promise<void> {
-    const { database, owner, clock } = this.#parts;
-    const log = this.#parts.log.with({ channel: id });
-    const ownership = new Ownership({
-      take: (ms) => takeLease(database, `open/${id}`, { owner, clock }, ms, async () => {}),
+  async #ownWhole(id: ChannelId, config: ChannelConfig): Promise<void> {
+    const elsewhere = (): void =>
+      this.#stands(id, { is: "elsewhere" }, this.#parts.log.with({ channel: id }));
+    elsewhere();
+    if (!isChannels(this.#parts.shared?.role ?? "all")) return;
+    await this.#own(id, {
       won: () => {
         this.standings.delete(id);
         return this.open(id, config);
       },
       lost: async () => {
         await this.#shut(id);
-        this.#stands(id, { is: "elsewhere" }, log);
+        elsewhere();
       },
-      clock,
-      log,
     });
+  }
+
+  async #own(
+    id: ChannelId,
+    by: { readonly won: () => Promise<void>; readonly lost: () => Promise<void> },
+  ): Promise<void> {
+    const { database, owner, clock } = this.#parts;
+    const log = this.#parts.log.with({ channel: id });
+    const take = (ms: number): Promise<Lease | undefined> =>
+      takeLease(database, leaseOf(id), { owner, clock }, ms, async () => {});
+    const ownership = new Ownership({ take, ...by, clock, log });
     this.#owned.set(id, ownership);
-    this.#stands(id, { is: "elsewhere" }, log);
     await ownership.begin();
   }
 
   async close(id: ChannelId): Promise<void> {
-    await this.#shut(id);
-    await this.#owned.get(id)?.end();
+    const ownership = this.#owned.get(id);
+    const shut = (): Promise<void> => this.#shut(id);
+    await (ownership ? ownership.end(shut) : shut());
     this.#owned.delete(id);
   }
 
@@ -137,7 +149,8 @@ export class Connections {
       if (off) return { ...shown, is: "off", words: `off: set ${off.set.join(", ")}` };
       const fault = this.faults.get(id);
       const why = fault === undefined ? undefined : ({ is: "stopped", why: fault } as const);
-      const state = this.standings.get(id) ?? why ?? ({ is: "open" } as const);
+      const isHere = this.#open.has(id) || !this.#parts.shared;
+      const state = this.standings.get(id) ?? why ?? ({ is: isHere ? "open" : "elsewhere" } as const);
       return { ...shown, is: state.is, words: standingWords(state, now) };
     });
   }
@@ -152,14 +165,23 @@ export class Connections {
     else log.info({}, `the connection: ${words}`);
   }
 
-  /** What could not be opened is not tried again: the process ends. */
+  /** What could not be opened is not tried again, and what others give up not taken: the process ends. */
   stopTrying(): void {
     for (const retry of this.#retries.values()) retry.cancel();
+    for (const ownership of this.#owned.values()) ownership.takeNoMore();
   }
 
-  /** Others may be the connections of this process now that it is none of them any more. Never rejects. */
+  /** Others may be the connections of this process now that the gateway has closed them. Never rejects. */
   async release(): Promise<void> {
-    await Promise.all([...this.#owned.values()].map((ownership) => ownership.end()));
+    const { clock, log } = this.#parts;
+    await Promise.all(
+      [...this.#owned].map(async ([id, ownership]) => {
+        // The gateway knows nothing of one that another process speaks for.
+        const channel = ownership.held ? undefined : this.#open.get(id);
+        if (channel) await closeChannel(channel, { clock, log: log.with({ channel: id }) });
+        await ownership.end();
+      }),
+    );
   }
 
   #unmount(id: ChannelId): void {
@@ -206,8 +228,21 @@ export class Connections {
   }
 
   async #rename(was: ChannelId, id: ChannelId): Promise<void> {
-    const folder = (name: ChannelId): string => join(this.#parts.dataFolder, "channels", name);
-    await renameChannel(this.#parts.database, was, id);
-    await rename(folder(was), folder(id)).catch(() => {}); // there is none, or it was renamed at an earlier start
+    const { database, dataFolder, owner, clock } = this.#parts;
+    const folder = (name: ChannelId): string => join(dataFolder, "channels", name);
+    const lease = await takeLease(database, leaseOf(was), { owner, clock }, LEASE_MS, async () => {});
+    if (!lease)
+      throw new Error(`another process goes by its old name, ${was}, until that reads perch.yaml anew`);
+    try {
+      await renameChannel(database, was, id);
+      await rename(folder(was), folder(id)).catch(() => {}); // there is none, or it was renamed at an earlier start
+    } finally {
+      await lease.release();
+    }
   }
+}
+
+/** Another one than those that a connection takes for itself. */
+function leaseOf(id: ChannelId): string {
+  return `open/${id}`;
 }

@@ -140,12 +140,15 @@ export class Gateway {
     this.#dispatcher.every("sweep", SWEEP_MS);
   }
 
-  /** A channel that was opened: what waits for it goes on. */
+  /** A channel that was opened: what waits for it goes on. Never rejects. */
   async opened(id: ChannelId, channel: Channel): Promise<void> {
     this.#channels.set(id, channel);
     this.#wake.renamed();
     this.#dispatcher.serve(id);
-    if (this.#begun) await this.wakeAll();
+    if (!this.#begun) return;
+    await this.wakeAll().catch((err: unknown) => {
+      this.#parts.log.warn({ channel: id, err }, "what waits for a connection is found a little later");
+    });
   }
 
   /** Resolves when nothing is done at the connection any more. */
@@ -208,12 +211,14 @@ export class Gateway {
     this.#wake.deliver(chat);
     this.#between.tell({ is: "over", chat });
     if (again !== undefined) this.#wake.turn(chat, again);
+    await this.#wake.settled();
   }
 
   async #task(row: number): Promise<void> {
     if (!this.#working) return;
     const again = await this.#tasks.run(row);
     if (again !== undefined) this.#wake.task(row, again);
+    await this.#wake.settled();
   }
 
   async #schedule(id: number): Promise<void> {
@@ -302,7 +307,8 @@ export class Gateway {
     const { database, log } = this.#parts;
     try {
       const { deliveries } = await openWork(database, this.#parts.clock.now());
-      await Promise.all(deliveries.map(({ chat }) => this.#deliver.runOut(chat)));
+      const ours = deliveries.filter(({ channel }) => this.#channels.has(channel));
+      await Promise.all(ours.map(({ chat }) => this.#deliver.runOut(chat)));
     } catch (err) {
       log.warn({ err }, "what was left to send is sent at the next start");
     }
@@ -321,7 +327,8 @@ export class Gateway {
     );
     await Promise.all([this.#dispatcher.close(), this.#beginning]);
     await this.#sendLast();
-    if (graceMs > 0) await this.#keeping.memory.flush(this.#cutOff.signal);
+    // Beside others it is not the end: they go through it when it is quiet.
+    if (graceMs > 0 && !this.#parts.cluster) await this.#keeping.memory.flush(this.#cutOff.signal);
     grace.cancel();
     this.#cutOff.abort(new Error("the gateway has stopped"));
     this.#between.close();

@@ -8,7 +8,19 @@ const ROOT = join(import.meta.dirname, "..");
 /** Which rooms a room may import; itself always. */
 const MAY_IMPORT: Readonly<Record<string, readonly string[]>> = {
   main: ["cli", "core"],
-  cli: ["agent", "config", "connections", "core", "dispatch", "gateway", "http", "intake", "media", "operations", "store"],
+  cli: [
+    "agent",
+    "config",
+    "connections",
+    "core",
+    "dispatch",
+    "gateway",
+    "http",
+    "intake",
+    "media",
+    "operations",
+    "store",
+  ],
   connections: ["config", "core", "gateway", "store"],
   gateway: ["core", "intake", "media", "memory", "reply", "schedules", "store", "turns"],
   intake: ["core", "media", "store"],

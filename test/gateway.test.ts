@@ -272,7 +272,7 @@ describe("the way of a message", () => {
     });
     await platform.say("c1", "hello", { whole: true });
     await clock.advance(0);
-    gateway.closed("toy");
+    await gateway.closed("toy");
     open();
     await clock.advance(60_000);
     expect(platform.textsIn("c1")).toEqual([]);
@@ -291,7 +291,7 @@ describe("the way of a message", () => {
     });
     await platform.say("c1", "one", { whole: true });
     await clock.advance(0);
-    gateway.closed("toy");
+    await gateway.closed("toy");
     await renameChannel(database, "toy", "new");
     gateway.use({ channels: new Map([["new", OPEN_TO_ADA]]), agents: new Map([[AGENT.name, AGENT]]) });
     const renamed = {

@@ -84,7 +84,7 @@ export function answeredAlready(
   // It has asked, and nobody has answered that.
   if (question && id !== undefined && id === lastOfPerson(messages)?.id)
     return { ...question, ...toldAfter(id, messages), ...replayed };
-  if (begun === undefined || pending.some(({ id }) => id === begun)) return undefined;
+  if (begun === undefined || pending.some((each) => each.id === begun)) return undefined;
   const came = question ?? answerSince([], messages);
   return came && { ...came, ...replayed, answered: begun };
 }

@@ -173,7 +173,9 @@ function checkRoot(source: YamlSource): {
     );
   const checked = check(rootSchema, value, source);
   if (!checked.ok) faults.push(...checked.faults);
-  const settings = checked.ok ? checked.value : { ...DEFAULTS, agents: agentsOf(value), schedules: schedulesOf(value) };
+  const settings = checked.ok
+    ? checked.value
+    : { ...DEFAULTS, agents: agentsOf(value), schedules: schedulesOf(value) };
   if (
     checked.ok &&
     Object.keys(settings.channels).length === 0 &&

@@ -29,6 +29,7 @@ export class Ownership {
   #expiry: Timer | undefined;
   /** Opening and closing take their time: what is lost meanwhile is closed after it, what is won again opened after that. */
   #doing = Promise.resolve();
+  #takesNoMore = false;
   #ended = false;
 
   constructor(by: Parts) {
@@ -43,7 +44,8 @@ export class Ownership {
   async begin(): Promise<void> {
     const { clock, log } = this.#by;
     try {
-      await (this.#lease ? this.#renew(this.#lease) : this.#take());
+      if (this.#lease) await this.#renew(this.#lease);
+      else if (!this.#takesNoMore) await this.#take();
     } catch (err) {
       if (hasCode(err, "store.hold_lost")) void this.#lose("another process has taken it"); // nor does this
       else log.warn({ err }, "the lease of the connection cannot be had or renewed now, again soon");
@@ -52,6 +54,11 @@ export class Ownership {
     // It is renewed while the connection is being opened, too.
     this.#next = clock.after(RENEW_MS, () => void this.begin());
     await this.#doing;
+  }
+
+  /** The process is about to end: it keeps what it has. */
+  takeNoMore(): void {
+    this.#takesNoMore = true;
   }
 
   /** Gives it up once `closing` is done, so that others need not wait for its end. Never rejects. */
@@ -72,7 +79,7 @@ export class Ownership {
     const asked = clock.now();
     const lease = await take(LEASE_MS);
     if (!lease) return;
-    if (this.#ended) return await lease.release();
+    if (this.#takesNoMore || this.#ended) return await lease.release();
     this.#lease = lease;
     this.#holdUntil(asked + LEASE_MS);
     void this.#behind(won); // it never rejects

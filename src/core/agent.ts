@@ -223,7 +223,11 @@ export type Look = (
 export type CorrectionWords = { readonly id: string; readonly text: string };
 
 /** What was said while a turn ran, as `AgentTurn` has what it began with; `id` names it in the thread. */
-export type Steered = { readonly id: string; readonly content: readonly ContentBlock[]; readonly sentAt: string };
+export type Steered = {
+  readonly id: string;
+  readonly content: readonly ContentBlock[];
+  readonly sentAt: string;
+};
 
 export type AgentAnswer = {
   /** Markdown; media as `![alt](path)` under the chat's outputs or the agent's assets. Never empty. */

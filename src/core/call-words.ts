@@ -1,3 +1,5 @@
+/** Of what one argument is called. */
+const NAME_CHARACTERS = 80;
 /** Of one argument; people have to read it. */
 const VALUE_CHARACTERS = 400;
 /** Of all of them. */
@@ -10,7 +12,9 @@ const SECRET = /pass(?:word|wd|phrase)|secret|token|api.?key|credential|authoriz
  * and both are said.
  */
 export function argumentLines(args: Readonly<Record<string, unknown>>): string {
-  const lines = Object.entries(args).map(([name, value]) => `${visible(name)}: ${valueWords(name, value)}`);
+  const lines = Object.entries(args).map(
+    ([name, value]) => `${cut(visible(name), NAME_CHARACTERS)}: ${valueWords(name, value)}`,
+  );
   let room = ALL_CHARACTERS;
   const over = lines.findIndex((line) => (room -= line.length + 1) < 0);
   const shown = over < 0 ? lines : lines.slice(0, over);
@@ -19,10 +23,12 @@ export function argumentLines(args: Readonly<Record<string, unknown>>): string {
 
 function valueWords(name: string, value: unknown): string {
   if (SECRET.test(name)) return "(not shown)";
-  const words = visible(JSON.stringify(value, hidden) ?? "null");
-  if (words.length <= VALUE_CHARACTERS) return words;
-  const end = words.slice(0, VALUE_CHARACTERS).toWellFormed();
-  return `${end}… (${words.length - VALUE_CHARACTERS} characters more)`;
+  return cut(visible(JSON.stringify(value, hidden) ?? "null"), VALUE_CHARACTERS);
+}
+
+function cut(words: string, most: number): string {
+  if (words.length <= most) return words;
+  return `${words.slice(0, most).toWellFormed()}… (${words.length - most} characters more)`;
 }
 
 function hidden(name: string, value: unknown): unknown {

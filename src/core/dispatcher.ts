@@ -27,7 +27,7 @@ export type Dispatcher = {
   away(): Promise<string | undefined>;
   /** What waits, of all processes, as far as this one knows the queues. Rejects while they cannot be asked. */
   counts(): Promise<readonly TopicCount[]>;
-  /** Takes no new work; resolves when what runs has ended. */
+  /** Takes no new work; resolves when what runs has ended, and what that has woken for other processes is written. */
   close(): Promise<void>;
 };
 

@@ -25,6 +25,7 @@ class BullmqDispatcher implements Dispatcher {
   readonly #byTopic: Works;
   readonly #make: (topic: Topic, name: string) => KeyQueue;
   readonly #queues = new Map<string, { readonly topic: Topic; readonly queue: KeyQueue }>();
+  #leaving = false;
   #closed = false;
 
   constructor(redis: Redis, patience: Patience, works: Works, clock: Clock, log: Log) {
@@ -46,6 +47,7 @@ class BullmqDispatcher implements Dispatcher {
   }
 
   serve(place: ChannelId): void {
+    if (this.#leaving) return;
     for (const [topic, work] of this.#works) if (work.placed) this.#queue(topic, place).work(work);
   }
 
@@ -72,6 +74,9 @@ class BullmqDispatcher implements Dispatcher {
   }
 
   async close(): Promise<void> {
+    this.#leaving = true;
+    // What ends now still wakes what others are to go on with: the sending of its answer, the turn that it gives back.
+    await Promise.all([...this.#queues.values()].map(({ queue }) => queue.leave()));
     this.#closed = true;
     await Promise.all([...this.#queues.values()].map(({ queue }) => queue.close()));
   }

@@ -7,6 +7,9 @@ import type { Draft } from "../turns/life.ts";
 /** Between two drafts of a turn that go to another process: the whole text goes each time. */
 const DRAFT_PAUSE_MS = 400;
 
+/** UTF-16 units of a draft that are shown elsewhere, at its beginning; however they are written, the wire takes them. */
+const DRAFT_LENGTH = 40_000;
+
 const TOPIC = "sign";
 
 /** A sign of life as it goes from the process where a turn runs to the one where its connection is open. */
@@ -26,7 +29,7 @@ export function frontOf(face: ChannelFace, wire: Wire, clock: Clock, ended: Abor
     async progress(to, progress) {
       if (progress.kind !== "draft") return send({ to, is: progress.kind });
       const { text, live } = progress;
-      send({ to, is: "draft", text, ...(live === undefined ? {} : { live }) });
+      send({ to, is: "draft", text: text.slice(0, DRAFT_LENGTH), ...(live === undefined ? {} : { live }) });
       await pause(clock, DRAFT_PAUSE_MS, ended);
     },
     async taken(to, refs) {

@@ -18,6 +18,7 @@ export class Waking {
   readonly #log: Log;
   readonly #places: Places | undefined;
   readonly #known = new Map<ChatId, ChannelId>();
+  readonly #lookingUp = new Set<Promise<void>>();
 
   constructor(by: {
     readonly dispatcher: Dispatcher;
@@ -65,6 +66,11 @@ export class Waking {
     this.#dispatcher.wake("forget", String(chat), at);
   }
 
+  /** Resolves when what was woken by now is woken: work that waits for it before it ends leaves nothing to the sweep. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#lookingUp);
+  }
+
   /** A connection has another name now. */
   renamed(): void {
     this.#known.clear();
@@ -79,7 +85,9 @@ export class Waking {
   ): void {
     if (!this.#places) return this.#dispatcher.wake(topic, key, at);
     if (place !== undefined) return this.#dispatcher.wake(topic, key, at, place);
-    void this.#wakeWhere(topic, key, at, find(this.#places));
+    const looking = this.#wakeWhere(topic, key, at, find(this.#places));
+    this.#lookingUp.add(looking);
+    void looking.finally(() => this.#lookingUp.delete(looking)); // it never rejects
   }
 
   /** Never rejects. */

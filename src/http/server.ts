@@ -107,7 +107,7 @@ export async function startHttp(options: HttpOptions): Promise<HttpServer> {
       "cache-control": "no-store",
     });
   app.get("/healthz", async (c) => shown(c, await options.health()));
-  app.get("/readyz", async (c) => shown(c, await (options.ready ?? options.health)()));
+  app.get("/readyz", async (c) => shown(c, await (options.ready?.() ?? options.health())));
   const { metrics } = options;
   if (metrics)
     app.get("/metrics", async (c) => {

@@ -5,8 +5,10 @@ import { join } from "../core/rendered.ts";
 import { type Notice, say, type SentenceKey } from "../core/sentences.ts";
 import type { Rendered } from "../core/tree.ts";
 import { oneLine, shortened } from "../core/words.ts";
+import { aliasesOf } from "../store/aliases.ts";
 import { approvalRuns, decideApproval } from "../store/approvals.ts";
 import { answerQuestion, type AskedChoice, LABEL_LENGTH } from "../store/choices.ts";
+import { keepStill } from "../store/holds.ts";
 import { insertEvent, openIntent } from "../store/inbox.ts";
 import { insertPieces } from "../store/pieces.ts";
 import { type About, addressIn, languageIn, rulesFor } from "./about.ts";
@@ -66,6 +68,8 @@ export async function decide(
 ): Promise<Refusal | undefined> {
   const { trx, now } = about;
   if (refusal && refusal !== EXPIRED) return refusal;
+  // All of that chat may be forgotten just now: then nothing is to wait there.
+  if (asked.goesOn !== null) await keepStill(trx, asked.goesOn);
   if (!(await answerQuestion(trx, asked.question, now, about.event.id))) return refusal ?? USED;
   const by = oneLine(about.event.from.name);
   const allows = asked.means === "allow";
@@ -84,18 +88,19 @@ export async function decide(
 
 /** The call is made by a turn of its own, behind what waits in its chat. */
 async function run(
-  { trx, channel, event, now, after, effects }: About<Answering>,
+  { trx, channel, now, after, effects }: About<Answering>,
   approval: string,
-  { chat, thread, agent, place }: NonNullable<Awaited<ReturnType<typeof decideApproval>>>,
+  { chat, thread, agent, place, person, asker }: NonNullable<Awaited<ReturnType<typeof decideApproval>>>,
 ): Promise<void> {
   const id = `approved/${approval}`;
-  const { id: person, name } = event.from;
+  // It is theirs who were answered: whoever has said yes does not speak in this chat.
+  const also = person === "" ? [] : await aliasesOf(trx, channel, person);
   const saying: MessageEvent = {
     type: "message",
     id,
     ref: "",
     place,
-    from: { id: person, name },
+    from: { id: person, name: asker, ...(also.length === 0 ? {} : { also }) },
     sentAt: new Date(now).toISOString(),
     content: [],
     addressed: true,
@@ -147,7 +152,7 @@ export function said(event: Answering, text: string): MessageEvent {
 /** The question without its buttons and with what came of it, in the place of the one that was answered. */
 export async function showOutcome(
   about: About<Answering>,
-  { rendered }: Pick<AskedChoice, "rendered">,
+  { rendered, to = addressIn(about) }: Pick<AskedChoice, "rendered" | "to">,
   words: string,
   at: PlatformId | undefined,
 ): Promise<void> {
@@ -156,6 +161,6 @@ export async function showOutcome(
   if (at === undefined || outcome?.kind !== "text") return;
   const question = JSON.parse(rendered) as Rendered; // written by insertQuestion
   const body = { kind: "text", rendered: join([question, outcome.rendered], " ") } as const;
-  await insertPieces(trx, [{ chat, to: addressIn(about), turn: 0, seq: 0, body, replaces: at }], now);
+  await insertPieces(trx, [{ chat, to, turn: 0, seq: 0, body, replaces: at }], now);
   after.push(() => effects.deliver(chat));
 }

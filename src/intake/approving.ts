@@ -16,8 +16,9 @@ const LOOKS = /[\p{Emoji_Modifier}\p{Variation_Selector}]/gu;
 /** Whether a reaction is an answer to a call that waits; then all is done that there is to do. */
 export async function answeredBySign(about: About<ReactionEvent>): Promise<boolean> {
   const { trx, channel, event } = about;
-  const means = event.added.map(meant).find((each) => each !== undefined);
-  if (means === undefined) return false;
+  const [means, ...others] = new Set(event.added.flatMap((sign) => meant(sign) ?? []));
+  // Who gives both at once has given no answer.
+  if (means === undefined || others.length > 0) return false;
   const asked = await approvalAt(trx, { channel, chat: event.place.chat, ref: event.ref });
   if (!asked) return false;
   // Platforms hand a reaction over without its topic; the question knows its chat.
@@ -27,7 +28,8 @@ export async function answeredBySign(about: About<ReactionEvent>): Promise<boole
 
 /**
  * Whether words are an answer to a call that waits: as a reply to the question, or alone, where one question stands open and
- * nothing has been said below it, so that it cannot be an answer to anything else.
+ * nothing has been said below it, so that it cannot be an answer to anything else. What the account's own person writes by
+ * hand is for somebody else, unless it is such a reply.
  */
 export async function answeredInWords(about: About<MessageEvent>): Promise<boolean> {
   const { trx, channel, chat, event, granted, now } = about;
@@ -43,9 +45,10 @@ export async function answeredInWords(about: About<MessageEvent>): Promise<boole
     if (refused) await answer(about, refused.key, refused.values);
     return true;
   }
-  if (quote !== undefined) return false;
+  if (quote !== undefined || event.own) return false;
   const [only, ...others] = await openApprovalsIn(trx, chat, now);
-  if (!only || others.length > 0 || !event.addressed) return false;
+  // Nobody says yes to what they have not seen.
+  if (!only || only.refs.length === 0 || others.length > 0 || !event.addressed) return false;
   if (!(await isNewestOfOurs(trx, chat, only.piece))) return false;
   if (await refusalOf(about, toChoice(only, means))) return false;
   await answerIn(about, only, { means, at: only.refs[0] });

@@ -37,7 +37,7 @@ export async function askToBeLetIn(about: About): Promise<boolean> {
 async function askOwner(about: About): Promise<void> {
   const { trx, channel, event, now, after, effects } = about;
   const owners = await ownersOf(trx, channel, rulesFor(about)?.owner);
-  const place = await privateChatOf(trx, channel, owners);
+  const place = await privateChatOf(trx, channel, owners, "known");
   const name = oneLine(event.from.name).slice(0, NAME_LENGTH).toWellFormed();
   const [body] = about.words(channel, say("pair.asks", "en", { name: inQuotes(name) }));
   if (!place || body?.kind !== "text") return;

@@ -38,7 +38,11 @@ export async function noteApproval(
     .select(["tool", "args"])
     .where("thread", "=", thread)
     .where((eb) =>
-      eb.or([eb("state", "=", "noted"), eb.and([eb("state", "=", "open"), eb("expires_at", ">", now)])]),
+      eb.or([
+        // Of another message it is of a turn that was cut off, and that nobody is asked for any more.
+        eb.and([eb("state", "=", "noted"), eb("message", "=", noted.message)]),
+        eb.and([eb("state", "=", "open"), eb("expires_at", ">", now)]),
+      ]),
     )
     .execute();
   if (open.some((each) => each.tool === tool && each.args === args)) return "asked before";
@@ -131,13 +135,14 @@ export async function withdrawNoted(
     .execute();
 }
 
-/** The call that an approval is about, and where it goes on. */
+/** Where the call goes on that an approval is about, and whose turn has made it; their id is "" where nobody has asked. */
 export type Waiting = {
   readonly chat: ChatId;
   readonly thread: ThreadId;
   readonly agent: string;
-  readonly tool: string;
   readonly place: Place;
+  readonly person: string;
+  readonly asker: string;
 };
 
 /** Decides once; undefined where it was decided before, or nobody waits for it any more. */
@@ -155,11 +160,9 @@ export async function decideApproval(
     })
     .where("id", "=", id)
     .where("state", "=", "open")
-    .returning(["chat_id", "thread", "agent", "tool", "place"])
+    .returning(["chat_id as chat", "thread", "agent", "place", "person", "asker"])
     .executeTakeFirst();
-  if (!row) return undefined;
-  const { chat_id: chat, thread, agent, tool, place } = row;
-  return { chat, thread, agent, tool, place: JSON.parse(place) as Place }; // as noteApproval writes it
+  return row && { ...row, place: JSON.parse(row.place) as Place }; // as noteApproval writes it
 }
 
 /** The intent whose turn makes the call. */
@@ -184,12 +187,16 @@ export async function approvedFor(
 export type Lapsed = {
   readonly id: string;
   readonly tool: string;
-  /** "stopped": it was allowed, and then taken back before its turn. */
+  /** "stopped": it was allowed, and its turn was taken back or came to nothing. */
   readonly state: "refused" | "expired" | "withdrawn" | "stopped";
   readonly by: string;
 };
 
-export async function lapsedIn(db: Queries, thread: ThreadId): Promise<readonly Lapsed[]> {
+/** Those that a thread was not told of yet, for the turn of a message. */
+export async function lapsedIn(
+  db: Queries,
+  { thread, message }: { readonly thread: ThreadId; readonly message: string },
+): Promise<readonly Lapsed[]> {
   const rows = await db
     .selectFrom("approval")
     .select(["approval.id", "tool", "state", "answered_by as by"])
@@ -198,22 +205,35 @@ export async function lapsedIn(db: Queries, thread: ThreadId): Promise<readonly 
     .where((eb) =>
       eb.or([
         eb("state", "in", ["refused", "expired", "withdrawn"]),
+        // A pause has cut its turn off, which has another message by now.
+        eb.and([eb("state", "=", "noted"), eb("message", "!=", message)]),
         eb.exists(
           eb
             .selectFrom("inbox")
             .select("inbox.id")
             .whereRef("inbox.id", "=", "approval.intent")
-            .where("inbox.state", "=", "withdrawn"),
+            .where("inbox.state", "in", ["withdrawn", "consumed"]),
         ),
       ]),
     )
     .orderBy("noted_at")
     .orderBy("call")
     .execute();
-  return rows.map(({ state, ...row }) => ({
-    ...row,
-    state: state === "refused" || state === "expired" || state === "withdrawn" ? state : "stopped",
-  }));
+  return rows.map(({ state, ...row }) => ({ ...row, state: lapsedAs(state) }));
+}
+
+function lapsedAs(state: ApprovalState): Lapsed["state"] {
+  switch (state) {
+    case "refused":
+    case "expired":
+    case "withdrawn":
+      return state;
+    case "noted":
+      return "withdrawn";
+    case "open":
+    case "approved":
+      return "stopped";
+  }
 }
 
 function argsIn(text: string): ApprovedCall["args"] {

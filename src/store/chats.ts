@@ -51,13 +51,15 @@ export async function chatsAt(
 }
 
 /**
- * Where somebody of these last wrote to a connection in private; undefined where none of them has since what is done was
- * forgotten. Of several addresses of that chat any will do: a platform that has moved it says so when it is sent to.
+ * Where somebody of these last spoke to an agent in private, or asked a connection to be let in; undefined where none of them
+ * has since what is done was forgotten. Of several addresses of that chat any will do: a platform that has moved it says so
+ * when it is sent to.
  */
 export async function privateChatOf(
   trx: Queries,
   channel: ChannelId,
   people: readonly string[],
+  as: "known" | "stranger",
 ): Promise<{ readonly chat: ChatId; readonly to: ChatAddress; readonly person: string } | undefined> {
   if (people.length === 0) return undefined;
   const row = await trx
@@ -68,6 +70,8 @@ export async function privateChatOf(
     .where("inbox.channel", "=", channel)
     .where("inbox.sender", "in", people)
     .where("chat.kind", "=", "private")
+    // What the account's own person writes by hand stands in other people's chats, and is of no agent.
+    .$if(as === "known", (query) => query.where("inbox.agent", "!=", ""))
     .orderBy("inbox.received_at", "desc")
     .limit(1)
     .executeTakeFirst();

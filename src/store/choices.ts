@@ -1,7 +1,8 @@
 import type { Answerer } from "../core/approvals.ts";
 import type { Choice, PlatformId } from "../core/channel.ts";
-import type { ChannelId, ChatId, ThreadId } from "../core/identity.ts";
+import type { ChannelId, ChatAddress, ChatId, ThreadId } from "../core/identity.ts";
 import type { Rendered } from "../core/tree.ts";
+import { addressOf } from "./chats.ts";
 import { isCode, randomCode } from "./codes.ts";
 import type { ChoiceRow } from "./fact-tables.ts";
 import { isOpenQuestion } from "./open-rows.ts";
@@ -91,8 +92,11 @@ export type Asked = {
   /** As of `QuestionRow`. */
   readonly approval: string;
   readonly interrupt: string;
-  /** Of an approval: who may answer. */
+  /** Of an approval: who may answer, and the chat in which its call goes on. */
   readonly who: Answerer | null;
+  readonly goesOn: ChatId | null;
+  /** Where it stands, where that is known. */
+  readonly to?: ChatAddress;
 };
 
 /** The button of a key, with its question. */
@@ -108,6 +112,7 @@ const ASKED = [
   "question.approval",
   "question.interrupt",
   "approval.who",
+  "approval.chat_id as goesOn",
 ] as const;
 
 /** `key` is what a press brought, whoever made it up. */
@@ -127,19 +132,20 @@ export async function approvalAt(
   trx: Queries,
   at: { readonly channel: ChannelId; readonly chat: string; readonly ref: string },
 ): Promise<Asked | undefined> {
-  return await trx
+  const row = await trx
     .selectFrom("sent")
     .innerJoin("piece", "piece.id", "sent.piece_id")
     .innerJoin("question", "question.id", "piece.question")
     .innerJoin("approval", "approval.id", "question.approval")
-    .select(ASKED)
+    .select([...ASKED, ...STANDS])
     .where("sent.channel", "=", at.channel)
     .where("sent.chat", "=", at.chat)
     .where("sent.ref", "=", at.ref)
     .executeTakeFirst();
+  return row && whereItStands(row);
 }
 
-/** The wishes for approvals that stand open in a chat, the newest first, with where each stands. */
+/** The wishes for approvals that stand open in a chat, the newest first; without `refs` one was not shown yet. */
 export async function openApprovalsIn(
   trx: Queries,
   chat: ChatId,
@@ -149,13 +155,27 @@ export async function openApprovalsIn(
     .selectFrom("question")
     .innerJoin("approval", "approval.id", "question.approval")
     .innerJoin("piece", "piece.question", "question.id")
-    .select([...ASKED, "piece.id as piece", "piece.platform_ids as refs"])
+    .select([...ASKED, ...STANDS, "piece.id as piece", "piece.platform_ids as refs"])
     .where(isOpenQuestion)
     .where("question.expires_at", ">", now)
     .where("question.chat_id", "=", chat)
     .orderBy("piece.id", "desc")
     .execute();
-  return rows.map(({ refs, ...row }) => ({ ...row, refs: JSON.parse(refs) as readonly PlatformId[] })); // as endPiece writes them
+  return rows.map(({ refs, ...row }) => ({
+    ...whereItStands(row),
+    refs: JSON.parse(refs) as readonly PlatformId[], // as endPiece writes them
+  }));
+}
+
+const STANDS = ["piece.channel", "piece.to_chat", "piece.to_topic"] as const;
+
+function whereItStands<Row extends Record<"channel" | "to_chat" | "to_topic", string>>({
+  channel,
+  to_chat: chat,
+  to_topic: topic,
+  ...row
+}: Row): Omit<Row, "channel" | "to_chat" | "to_topic"> & { readonly to: ChatAddress } {
+  return { ...row, to: addressOf(channel, chat, topic) };
 }
 
 /** Whether the press of a button was taken in before: `press` is its event's id. */

@@ -25,7 +25,12 @@ export type TurnEffects = EffectLog & {
    * Writes down a call that is not made, with the result that it has for now, and what `also` writes, as one; nothing
    * where `also` gives false. Whether it did.
    */
-  putOff(call: string, step: string, result: string, also: (trx: Queries) => Promise<boolean>): Promise<boolean>;
+  putOff(
+    call: string,
+    step: string,
+    result: string,
+    also: (trx: Queries) => Promise<boolean>,
+  ): Promise<boolean>;
 };
 
 /** What effects are written down with. */

@@ -1,4 +1,4 @@
-import { sql } from "kysely";
+import { type Generated, sql } from "kysely";
 import { GatewayError } from "../core/errors.ts";
 import type { Database, Dialect } from "./database.ts";
 import type { Columns, Migration } from "./migration.ts";
@@ -33,7 +33,7 @@ const MIGRATIONS: readonly Migration[] = [
 /**
  * Brings the schema to this program's version, each step in a transaction of its own; several processes may call it
  * at once. `name` is how the operator knows the database: a path or an address without secrets.
- * @throws GatewayError "data.newer" when a newer program has been here.
+ * @throws GatewayError "data.newer" when a newer program has been here whose schema this one cannot work with.
  */
 export async function migrate(database: Database, name: string): Promise<void> {
   const columns = COLUMNS[database.dialect];
@@ -59,7 +59,7 @@ async function step(database: Database, name: string, columns: Columns): Promise
       .addColumn("version", "bigint", (column) => column.primaryKey())
       .addColumn("name", "text", (column) => column.notNull())
       .execute();
-    const versions = trx.withTables<{ schema_version: { version: number; name: string } }>();
+    const versions = trx.withTables<{ schema_version: VersionRow }>();
     const applied = await versions
       .selectFrom("schema_version")
       .select((eb) => eb.fn.max("version").as("version"))
@@ -67,6 +67,13 @@ async function step(database: Database, name: string, columns: Columns): Promise
     const version = applied?.version ?? 0;
     const newest = MIGRATIONS.at(-1)?.version ?? 0;
     if (version > newest) {
+      const since = await versions
+        .selectFrom("schema_version")
+        .select(["bears"])
+        .where("version", ">", newest)
+        .execute();
+      // A newer worker is beside this one, or was: an upgrade that is under way, or was taken back.
+      if (since.every(({ bears }) => bears !== null && bears <= newest)) return true;
       throw new GatewayError(
         "data.newer",
         `${name} was written by a newer Perch (schema ${version}; this one knows ${newest}); ` +
@@ -76,9 +83,23 @@ async function step(database: Database, name: string, columns: Columns): Promise
     const next = MIGRATIONS.find((migration) => migration.version > version);
     if (!next) return true;
     await next.up(trx, columns);
-    await versions.insertInto("schema_version").values({ version: next.version, name: next.name }).execute();
+    await versions
+      .insertInto("schema_version")
+      .values({
+        version: next.version,
+        name: next.name,
+        ...(next.bears === undefined ? {} : { bears: next.bears }),
+      })
+      .execute();
     return next.version === newest;
   });
+}
+
+interface VersionRow {
+  version: number;
+  name: string;
+  /** As `Migration.bears`. */
+  bears: Generated<number | null>;
 }
 
 const COLUMNS: Readonly<Record<Dialect, Columns>> = {

@@ -5,6 +5,11 @@ import type { Tables } from "./tables.ts";
 export type Migration = {
   readonly version: number;
   readonly name: string;
+  /**
+   * Programs that know the schema up to this version go on with the new one: it has only tables and columns more, with
+   * defaults, and whatever it stops to use is still filled. Without it an older program does not start on it.
+   */
+  readonly bears?: number;
   up(trx: Transaction<Tables>, columns: Columns): Promise<void>;
 };
 

@@ -92,7 +92,7 @@ export async function letIn(
 ): Promise<ChatId | undefined> {
   const { grantedBy, sentence, now } = by;
   await grant(trx, { channel, person, role: "allowed", grantedBy, at: now });
-  const place = await privateChatOf(trx, channel, [person]);
+  const place = await privateChatOf(trx, channel, [person], "stranger");
   if (!place) return undefined;
   const { chat, to } = place;
   const body = { kind: "text", rendered: plainText(sentence) } as const;

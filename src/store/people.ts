@@ -147,6 +147,8 @@ export async function nthTurnAt(
     .where("sender", "in", ids)
     .where((eb) => eb.or([eb("intent", "=", eb.ref("id")), eb("state", "=", "listening")]))
     .where("state", "!=", "withdrawn")
+    // What was allowed was asked for with the turn that has wished for it.
+    .where("task", "!=", "approved")
     .orderBy("received_at", "desc")
     .offset(n - 1)
     .limit(1)

@@ -2,14 +2,14 @@ import type { ApprovalDesk, Answerer, WishOutcome } from "../core/approvals.ts";
 import type { TextBlock } from "../core/blocks.ts";
 import { argumentLines } from "../core/call-words.ts";
 import type { ChannelFront } from "../core/channel.ts";
-import { messageIdOf } from "../core/identity.ts";
-import { say } from "../core/sentences.ts";
+import { messageIdOf, type ThreadId } from "../core/identity.ts";
+import { type Language, say } from "../core/sentences.ts";
 import { untilWords } from "../core/until-words.ts";
 import { inQuotes } from "../core/words.ts";
 import { type Lapsed, noteApproval, notedBy, type Wish } from "../store/approvals.ts";
-import { privateChatOf } from "../store/chats.ts";
+import { languageOfChat, privateChatOf } from "../store/chats.ts";
 import type { TurnEffects } from "../store/effects.ts";
-import type { NewPiece } from "../store/pieces.ts";
+import type { NewPiece, Offered } from "../store/pieces.ts";
 import type { ClaimedTurn } from "../store/turns.ts";
 import { nameOf } from "./frames.ts";
 import { languageIn } from "./local.ts";
@@ -67,8 +67,16 @@ export async function questionsOf(
   const pieces: NewPiece[] = [];
   for (const wish of wishes) {
     const there = await whereToAsk(parts, turn, wish);
-    const expiresAt = now + wish.minutes * MINUTE_MS;
-    const bodies = parts.pieces.call(channel, wordsOf(parts, turn, { ...wish, expiresAt, away: there.away }));
+    const language = there.away ? await languageOfChat(database.db, there.chat) : languageIn(turn);
+    const offered = offer(channel, wish, {
+      thread: turn.thread,
+      expiresAt: now + wish.minutes * MINUTE_MS,
+      language,
+    });
+    const bodies = parts.pieces.call(
+      channel,
+      wordsOf(parts, turn, wish, { ...offered, away: there.away, language }),
+    );
     // It is one text, or its last one has the buttons.
     const last = bodies.length - 1;
     for (const [at, body] of bodies.entries())
@@ -78,24 +86,26 @@ export async function questionsOf(
         turn: turn.id,
         seq: firstSeq + pieces.length,
         body,
-        ...(at === last ? { choices: offered(turn, channel, wish, expiresAt) } : {}),
+        ...(at === last ? { choices: offered } : {}),
       });
   }
   return pieces;
 }
 
-function offered(
-  turn: ClaimedTurn,
+function offer(
   { limits }: ChannelFront,
   { id, who, person }: Wish,
-  expiresAt: number,
-): NonNullable<NewPiece["choices"]> {
-  const language = languageIn(turn);
+  {
+    thread,
+    expiresAt,
+    language,
+  }: { readonly thread: ThreadId; readonly expiresAt: number; readonly language: Language },
+): Offered & { readonly expiresAt: number } {
   const labels = [say("approval.allow", language), say("approval.refuse", language)];
   return {
     labels: (limits.choices ?? 0) < labels.length ? [] : labels,
     person: who === "asker" ? person : "",
-    waits: { thread: turn.thread, approval: id },
+    waits: { thread, approval: id },
     expiresAt,
   };
 }
@@ -110,16 +120,17 @@ async function whereToAsk(
   if (who !== "owner" || lastEvent(turn).place.kind === "group") return here;
   const ids = await owners(turn.channel);
   if (ids.includes(person)) return here;
-  const place = await privateChatOf(database.db, turn.channel, ids);
+  const place = await privateChatOf(database.db, turn.channel, ids, "known");
   return place && place.chat !== here.chat ? { chat: place.chat, to: place.to, away: true } : here;
 }
 
 function wordsOf(
   { timeZone }: TurnParts,
   turn: ClaimedTurn,
-  { tool, args, who, expiresAt, away }: Wish & { readonly expiresAt: number; readonly away: boolean },
+  { tool, args, who }: Wish,
+  asked: ReturnType<typeof offer> & { readonly away: boolean; readonly language: Language },
 ): { readonly before: string; readonly code: string; readonly after: string } {
-  const language = languageIn(turn);
+  const { labels, expiresAt, away, language } = asked;
   const { from } = lastEvent(turn);
   const name = inQuotes(nameOf(from.name));
   const asks = { agent: inQuotes(turn.agent), tool: inQuotes(tool), name };
@@ -127,7 +138,7 @@ function wordsOf(
   return {
     before: say(away ? "approval.asks_for" : "approval.asks", language, asks),
     code: lines === "" ? say("approval.no_arguments", language) : lines,
-    after: say("approval.how", language, {
+    after: say(labels.length === 0 ? "approval.how_in_words" : "approval.how", language, {
       who: say(`approval.by_${who}`, language, { name }),
       until: untilWords(expiresAt, language, timeZone()),
     }),

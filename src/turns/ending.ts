@@ -103,7 +103,8 @@ export async function endTurn(
             }
           : {}),
         settled: {
-          told: running?.told ?? [],
+          // Where a turn has failed before anything was done, its thread may hold nothing of it.
+          told: end.state === "done" || acted ? (running?.told ?? []) : [],
           ...(end.answered === undefined ? {} : { answered: end.answered }),
         },
         ...(running ? { news: { ...newsIn(end.known), spent: running.spent } } : {}),

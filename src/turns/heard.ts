@@ -1,7 +1,7 @@
 import type { AgentDefinition, AgentTurn } from "../core/agent.ts";
 import type { TextBlock } from "../core/blocks.ts";
 import { GatewayError } from "../core/errors.ts";
-import { idsOf } from "../core/identity.ts";
+import { idsOf, messageIdOf } from "../core/identity.ts";
 import { approvedFor, lapsedIn } from "../store/approvals.ts";
 import { interruptsIn } from "../store/open-questions.ts";
 import type { ClaimedTurn } from "../store/turns.ts";
@@ -28,12 +28,15 @@ export async function heardIn(
 ): Promise<Heard> {
   const { db } = parts.database;
   if (turn.task !== undefined && turn.task !== "approved") return { before: [], fields: {} };
+  if (agent.graph !== undefined && turn.task === "approved")
+    throw new GatewayError("agent.invalid", `agent ${agent.name} makes no calls: it is a graph by now`);
   if (agent.graph !== undefined) return { before: [], fields: { answers: await answersOf(parts, turn) } };
   const approved = turn.task === "approved" ? await approvedFor(db, turn.intent) : undefined;
   if (turn.task === "approved" && approved === undefined)
     throw new GatewayError("store.hold_lost", `what intent ${turn.intent} was to do was forgotten`);
   const asks = agent.approve !== undefined;
-  const lapsed = asks ? await lapsedIn(db, turn.thread) : [];
+  const message = messageIdOf(turn.intent);
+  const lapsed = asks ? await lapsedIn(db, { thread: turn.thread, message }) : [];
   running.told = [...lapsed, ...(approved ? [approved] : [])].map(({ id }) => id);
   return {
     before: lapsedBlocks(lapsed),

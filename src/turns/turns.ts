@@ -172,7 +172,8 @@ export class Turns {
         if (hasCode(error, "turn.interrupted")) return await this.#interrupted(running);
         if (!cutOff.aborted) return await endFailed(parts, ending, error, agent);
         await abandonTurn(database, turn, this.#parts.clock.now(), running.spent);
-        return false;
+        // Another process may go on with it at once.
+        return this.#parts.others;
       } catch (since) {
         if (!hasCode(since, "turn.stopped")) throw since;
         return await endFailed(parts, ending, since, agent);

@@ -132,7 +132,17 @@ describe("perch", () => {
   it.each([["--help"], ["-h"]])("says with %s what it can do", async (flag) => {
     const { code, lines } = await perch({}, [flag]);
     expect(code).toBe(0);
-    for (const command of ["start", "check", "why", "people", "pair", "queue", "schedules", "schema", "--config <file>"])
+    for (const command of [
+      "start",
+      "check",
+      "why",
+      "people",
+      "pair",
+      "queue",
+      "schedules",
+      "schema",
+      "--config <file>",
+    ])
       expect(lines.join("\n")).toContain(command);
   });
 

@@ -115,7 +115,9 @@ describe("an agent's file", () => {
     [
       "approvals of nobody that there is",
       "approve: { tools: [notes/*], who: admin }",
-      ['helper.md:3 approve.who ("admin"): must be owner, asker or anyone. Known here: anyone, asker, owner.'],
+      [
+        'helper.md:3 approve.who ("admin"): must be owner, asker or anyone. Known here: anyone, asker, owner.',
+      ],
     ],
     [
       "approvals of a server that it has not",

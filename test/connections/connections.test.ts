@@ -4,6 +4,7 @@ import { afterEach, describe, expect, it } from "vitest";
 import { Connections } from "../../src/connections.ts";
 import type { Channel, ChannelKind } from "../../src/core/channel.ts";
 import type { ChannelHost } from "../../src/core/host.ts";
+import type { Role } from "../../src/core/role.ts";
 import { NO_STUDIO } from "../support/channel-host.ts";
 import { manualClock } from "../support/clock.ts";
 import { testGateway, type TestGateway } from "../support/gateway.ts";
@@ -27,7 +28,7 @@ async function setUp(close: (channel: Channel, test: TestGateway) => Promise<voi
     },
   };
   /** Connections of the same gateway, of another kind. */
-  const connectionsOf = (load: () => Promise<ChannelKind<unknown>>): Connections =>
+  const connectionsOf = (load: () => Promise<ChannelKind<unknown>>, role?: Role): Connections =>
     new Connections({
       gateway: test.gateway,
       database: test.database,
@@ -38,6 +39,7 @@ async function setUp(close: (channel: Channel, test: TestGateway) => Promise<voi
       clock,
       log: test.host.log,
       owner: "test",
+      ...(role === undefined ? {} : { shared: { role } }),
       kind: load,
     });
   const connections = connectionsOf(() => Promise.resolve(kind));
@@ -170,5 +172,117 @@ describe("what a connection is handed", () => {
     expect(again.read("a")).toEqual(Buffer.from([1]));
     again.close();
     expect((await stat(join(test.folder, "channels/toy/journal.db"))).isFile()).toBe(true);
+  });
+});
+
+describe("a connection that several processes take in at", () => {
+  /** Processes of one database, each of which says by whom a piece goes. */
+  async function together() {
+    const clock = manualClock();
+    const test = await testGateway({ clock });
+    opened.push(test);
+    const sentBy: string[] = [];
+    const hosts = new Map<string, ChannelHost>();
+    // Opening makes a folder, which takes real time.
+    const opening = new Map<string, () => void>();
+    const isOpenBy = (owner: string): Promise<void> =>
+      new Promise((resolve) => (hosts.has(owner) ? resolve() : opening.set(owner, resolve)));
+    const closed: string[] = [];
+    const process = (owner: string): Connections =>
+      new Connections({
+        gateway: test.gateway,
+        database: test.database,
+        blobs: test.blobs,
+        dataFolder: test.folder,
+        studio: NO_STUDIO,
+        http: test.host.http,
+        clock,
+        log: test.host.log,
+        owner,
+        shared: { role: "web" },
+        kind: async () => ({
+          ...test.kind,
+          single: () => false,
+          async open(_settings, host) {
+            hosts.set(owner, host);
+            opening.get(owner)?.();
+            const channel = await test.kind.open({}, host);
+            return {
+              ...channel,
+              send(...piece) {
+                sentBy.push(owner);
+                return channel.send(...piece);
+              },
+              async close() {
+                closed.push(owner);
+                await channel.close();
+              },
+            };
+          },
+        }),
+      });
+    const later = async (ms: number): Promise<void> => {
+      for (let left = ms; left > 0; left -= 1_000) await clock.advance(1_000);
+    };
+    return { ...test, clock, process, sentBy, hosts, isOpenBy, closed, later };
+  }
+
+  it("has one of them speak, and another when that ends", async () => {
+    const { process, sentBy, hosts, platform, later } = await together();
+    const [one, two] = [process("one"), process("two")];
+    await one.open("toy", TOY);
+    await two.open("toy", TOY);
+    await platform.say("c1", "hello", { whole: true });
+    await later(2_000);
+    expect([platform.textsIn("c1"), sentBy]).toEqual([["heard: hello"], ["one"]]);
+    await one.close("toy");
+    platform.host = hosts.get("two");
+    await platform.say("c1", "again", { whole: true });
+    await later(15_000);
+    expect([platform.textsIn("c1"), sentBy]).toEqual([
+      ["heard: hello", "heard: again"],
+      ["one", "two"],
+    ]);
+    await two.close("toy");
+  });
+
+  it("is closed at the end by who only took in, too", async () => {
+    const { process, closed } = await together();
+    const [one, two] = [process("one"), process("two")];
+    await one.open("toy", TOY);
+    await two.open("toy", TOY);
+    two.stopTrying();
+    await two.release();
+    expect(closed).toEqual(["two"]);
+    await one.close("toy");
+  });
+
+  it("is not renamed while another process goes by its old name", async () => {
+    const { process, later, isOpenBy, database } = await together();
+    const [one, two] = [process("one"), process("two")];
+    await one.open("toy", TOY);
+    await two.open("new", { ...TOY, was: "toy" });
+    expect(two.faults.get("new")).toContain("another process goes by its old name, toy");
+    await one.close("toy");
+    await later(30_000);
+    await isOpenBy("two");
+    expect(two.faults.size).toBe(0);
+    await two.close("new");
+    expect(
+      await database.db
+        .selectFrom("channel_lease")
+        .select("channel")
+        .where("channel", "like", "open/%")
+        .orderBy("channel")
+        .execute(),
+    ).toEqual([{ channel: "open/new" }, { channel: "open/toy" }]);
+  });
+});
+
+describe("where connections stand in a process of several", () => {
+  it("is elsewhere for those that it has not opened", async () => {
+    const { connectionsOf } = await setUp((channel) => channel.close());
+    const worker = connectionsOf(() => Promise.reject(new Error("a worker opens none")), "workers");
+    expect(worker.list(new Map([["toy", TOY]]))).toMatchObject([{ id: "toy", is: "elsewhere" }]);
   });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { LEASE_MS, Ownership } from "../../src/connections/ownership.ts";
 import { takeLease } from "../../src/store/channel-lease.ts";
 import { memoryLog } from "../support/channel-host.ts";

@@ -135,7 +135,7 @@ describe("the part of the calendar that a time is in", () => {
       let at = Date.parse("2025-12-31T00:00:00Z");
       for (let days = 0; days < 400; days += 1) {
         const { from, until } = periodAt("day", at, zone);
-        expect(from <= at && at < until, zone).toBe(true);
+        expect([zone, from <= at && at < until]).toEqual([zone, true]);
         expect(periodAt("day", until - 1, zone)).toEqual({ from, until });
         expect(periodAt("day", until, zone).from).toBe(until);
         at = until;

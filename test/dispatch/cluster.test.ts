@@ -166,6 +166,34 @@ describe.skipIf(NO_OWN_REDIS)("dispatchers on one Redis", () => {
     expect([late, left > 0]).toEqual([0, true]);
   });
 
+  it("wake for others what ends while they close: its own key once more, and what it has to have sent", async () => {
+    const own = await server();
+    const [work, elsewhere] = [recorder(), recorder()];
+    const one = await opened(own, {
+      turn: {
+        concurrency: 1,
+        async run(key) {
+          await work.run(key);
+          one.dispatcher.wake("deliver", "7", Date.now(), "family");
+          one.dispatcher.wake("turn", key, Date.now());
+        },
+      },
+    });
+    work.hold("a");
+    one.dispatcher.wake("turn", "a", Date.now());
+    await work.begun(1);
+    const closed = one.dispatcher.close();
+    await pause(100);
+    work.end("a");
+    await closed;
+    const idle = { concurrency: 1, run: elsewhere.run };
+    const two = await opened(own, { turn: idle, deliver: { ...idle, placed: true } });
+    two.dispatcher.serve("family");
+    await elsewhere.begun(2);
+    expect([work.runs, elsewhere.runs.toSorted()]).toEqual([["a"], ["7", "a"]]);
+    elsewhere.endAll();
+  });
+
   it("go over the facts once in an interval, whatever their number", async () => {
     const own = await server();
     const work = recorder();

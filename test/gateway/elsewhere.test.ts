@@ -66,6 +66,16 @@ describe("a connection that is open in another process", () => {
     ]);
   });
 
+  it("shows the beginning of a draft that is larger than what goes between processes, in whatever signs", async () => {
+    const { clock, front, shown } = setUp();
+    for (const sign of ["a", "\u0001", "€"]) {
+      const drafted = front.progress?.(TO, { kind: "draft", ...draftOf(sign.repeat(300_000)) });
+      await clock.advance(400);
+      await drafted;
+    }
+    expect(shown.map((sign) => sign.kind === "draft" && sign.text.length)).toEqual([40_000, 40_000, 40_000]);
+  });
+
   it("shows one sign after the other, and of those that come meanwhile the newest", async () => {
     const { front, shown, gates } = setUp();
     let open = (): void => {};

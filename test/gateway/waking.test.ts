@@ -81,4 +81,18 @@ describe("wake-ups", () => {
     await settle();
     expect(woken.map(([, , , place]) => place)).toEqual(["family", "kin"]);
   });
+
+  it("are done when they are waited for, or lost", async () => {
+    const { waking, woken } = setUp({
+      async ofChat() {
+        await new Promise(setImmediate);
+        return "family";
+      },
+      ofAttachment: () => Promise.reject(new Error("the store is away")),
+    });
+    waking.deliver(CHAT);
+    waking.fetch(3);
+    await waking.settled();
+    expect(woken).toEqual([["deliver", "7", 1_000, "family"]]);
+  });
 });

@@ -110,7 +110,7 @@ eachDatabase("approvals", (open) => {
       ),
     );
     expect(decided.filter((each) => each !== undefined)).toEqual([
-      { chat: there.chat, thread: there.thread, agent: "helper", tool: "send", place: PLACE },
+      { chat: there.chat, thread: there.thread, agent: "helper", place: PLACE, person: "ada", asker: "Ada" },
     ]);
     expect(await openApprovalsIn(db, there.chat, NOW)).toEqual([]);
     expect(await pendingIn(db, there.chat, NOW)).toEqual([]);
@@ -126,13 +126,13 @@ eachDatabase("approvals", (open) => {
     await there.note("m/b", { to: "b" });
     await withdrawNoted(db, { thread: there.thread, message: "msg-1" });
     await decideApproval(db, id, { state: "refused", by: "Ada", now: NOW });
-    const lapsed = await lapsedIn(db, there.thread);
+    const lapsed = await lapsedIn(db, { thread: there.thread, message: "msg-9" });
     expect(lapsed.map(({ state, by }) => [state, by])).toEqual([
       ["refused", "Ada"],
       ["withdrawn", ""],
     ]);
     await settleQuestions(db, there.thread, { told: lapsed.map((each) => each.id) }, NOW);
-    expect(await lapsedIn(db, there.thread)).toEqual([]);
+    expect(await lapsedIn(db, { thread: there.thread, message: "msg-9" })).toEqual([]);
   });
 
   it("that were allowed and taken back before their turn are told of, those that were made are not", async () => {
@@ -164,9 +164,11 @@ eachDatabase("approvals", (open) => {
     });
     await openIntent(db, row ?? 0);
     await approvalRuns(db, id, row ?? 0);
-    expect(await lapsedIn(db, there.thread)).toEqual([]);
+    expect(await lapsedIn(db, { thread: there.thread, message: "msg-9" })).toEqual([]);
     await withdrawWaiting(db, there.chat, NOW);
-    expect(await lapsedIn(db, there.thread)).toEqual([{ id, tool: "send", state: "stopped", by: "Ada" }]);
+    expect(await lapsedIn(db, { thread: there.thread, message: "msg-9" })).toEqual([
+      { id, tool: "send", state: "stopped", by: "Ada" },
+    ]);
   });
 
   it("are overdue from their minute on, also those that were not sent, and end with their thread", async () => {

@@ -2,14 +2,14 @@ import { chmod, mkdtemp, open as openFile, readFile, rm, stat, truncate, writeFi
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import Sqlite from "better-sqlite3";
-import { sql } from "kysely";
+import { type Generated, sql } from "kysely";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Database } from "../../src/store/database.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
 import { migrate } from "../../src/store/migrate.ts";
 import { eachDatabase, onSqlite } from "../support/database.ts";
 
-type Scratch = { schema_version: { version: number; name: string } };
+type Scratch = { schema_version: { version: number; name: string; bears: Generated<number | null> } };
 
 eachDatabase("the database", (open) => {
   it("is at this program's schema when it is opened, and again when it is opened again", async () => {
@@ -17,7 +17,7 @@ eachDatabase("the database", (open) => {
     const versions = await database.db
       .withTables<Scratch>()
       .selectFrom("schema_version")
-      .selectAll()
+      .select(["version", "name"])
       .orderBy("version")
       .execute();
     expect(versions).toEqual([
@@ -75,6 +75,19 @@ eachDatabase("the database", (open) => {
     expect(
       await scratch.selectFrom("schema_version").where("version", "=", 1000).selectAll().execute(),
     ).toEqual([]);
+  });
+
+  it("goes on beside a newer program whose schema bears it, and not beside one whose does not", async () => {
+    const database = await open();
+    const versions = database.db.withTables<Scratch>();
+    const newer = (version: number, bears: number) =>
+      versions.insertInto("schema_version").values({ version, name: "next", bears }).execute();
+    await newer(13, 12);
+    await newer(14, 12);
+    const older = await open(database);
+    expect(await older.db.selectFrom("chat").select("id").execute()).toEqual([]);
+    await newer(15, 14);
+    await expect(open(database)).rejects.toMatchObject({ code: "data.newer" });
   });
 
   it("refuses what a newer program has written", async () => {

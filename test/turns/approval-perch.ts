@@ -8,7 +8,7 @@ import type { Place } from "../../src/core/events.ts";
 import type { ChannelRules } from "../../src/core/rules.ts";
 import { realAgents } from "../support/agents.ts";
 import { type ManualClock, manualClock } from "../support/clock.ts";
-import { AGENT, testGateway, type TestGateway } from "../support/gateway.ts";
+import { AGENT, OPEN_TO_ADA, testGateway, type TestGateway } from "../support/gateway.ts";
 import { startOpenAi } from "../support/models/openai.ts";
 import type { Json, ModelRequest } from "../support/models/server.ts";
 import { type Shown, ToyPlatform } from "../support/toy-channel.ts";
@@ -28,6 +28,11 @@ function callsFor(said: string, part = 0): readonly { readonly name: string; rea
   }));
 }
 
+function wordsOf(message: Json | undefined): string {
+  const content = message?.["content"];
+  return typeof content === "string" ? content : "";
+}
+
 /** Perch with an agent of ours whose files wait for a yes, and a model behind a real protocol. */
 export async function approvalPerch({
   approve = {},
@@ -44,13 +49,13 @@ export async function approvalPerch({
       const last = messages.at(-1);
       if (last?.["role"] === "tool") {
         const result = String(last["content"]);
-        const asked = messages.findLast((each) => JSON.stringify(each["content"])?.includes("write "));
-        const next = result.startsWith("Success") ? callsFor(JSON.stringify(asked?.["content"]), 1) : [];
+        const asked = messages.map((each) => wordsOf(each)).findLast((words) => words.includes("write "));
+        const next = result.startsWith("Success") ? callsFor(asked ?? "", 1) : [];
         return next.length > 0 ? { toolCalls: [...next] } : `it says: ${result.slice(0, 60)}`;
       }
-      const said = JSON.stringify(last?.["content"]);
-      const toolCalls = callsFor(JSON.parse(said) as string);
-      return toolCalls.length > 0 ? { toolCalls: [...toolCalls] } : `heard: ${JSON.parse(said) as string}`;
+      const said = wordsOf(last);
+      const toolCalls = callsFor(said);
+      return toolCalls.length > 0 ? { toolCalls: [...toolCalls] } : `heard: ${said}`;
     },
   });
   const clock: ManualClock = manualClock();
@@ -86,7 +91,13 @@ export async function approvalPerch({
     model,
     clock,
     db,
-    gateway: () => gateway,
+    /** From now on the agent is another. */
+    uses(change: (agent: AgentDefinition) => AgentDefinition) {
+      gateway.gateway.use({
+        channels: new Map([["toy", { ...OPEN_TO_ADA, owner: "ada", ...rules }]]),
+        agents: new Map([[agent.name, change(agent)]]),
+      });
+    },
     question: (): Shown | undefined => shownLike("May answer"),
     /** What people are asked, in one: the toy platform's messages are short. */
     asked: (): string => platform.shown.map(({ text }) => text).join("\n"),
@@ -113,6 +124,7 @@ export async function approvalPerch({
       from = ADA,
       place: Place = { chat: from.id, kind: "private" },
       nth = 0,
+      known?: string,
     ): Promise<string | undefined> {
       const rows = await db()
         .selectFrom("choice")
@@ -124,7 +136,7 @@ export async function approvalPerch({
         .execute();
       const id = `press${(presses += 1)}`;
       const ref = platform.refOf(shownLike("May answer")?.text ?? "");
-      const key = rows[nth]?.key ?? "";
+      const key = known ?? rows[nth]?.key ?? "";
       const shown = await gateway.gateway.accept("toy", [
         { type: "choice", id, place, from, sentAt: "", key, ref },
       ]);

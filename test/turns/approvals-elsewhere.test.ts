@@ -1,6 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { GatewayError } from "../../src/core/errors.ts";
-import { GatewayError as Failure } from "../../src/core/errors.ts";
+import { GatewayError } from "../../src/core/errors.ts";
 import { ADA, approvalPerch, BOB, GROUP } from "./approval-perch.ts";
 
 const CAROL = { id: "carol", name: "Carol" };
@@ -19,6 +18,7 @@ describe("what the owner decides about somebody else's chat", () => {
     const perch = await setUp();
     await perch.says("write a", BOB);
     await perch.until("May answer");
+    await perch.clock.advance(1_000);
     await perch.press("Allow");
     expect((await perch.until("it says: Success")).chat).toBe("bob");
     await perch.says("write c", CAROL);
@@ -33,7 +33,7 @@ describe("what the owner decides about somebody else's chat", () => {
     await perch.says("write a then b", BOB);
     await perch.until("May answer");
     await perch.press("Allow");
-    await perch.until('"b"');
+    await perch.until("b.txt");
     await perch.platform.until((all) => all.filter(({ text }) => text.includes("May answer")).length === 2);
     expect(perch.question()?.chat).toBe("ada");
     expect(perch.asked().match(/"Bob" is waiting/g)).toHaveLength(2);
@@ -47,7 +47,7 @@ describe("what the owner decides about somebody else's chat", () => {
     );
     const { chat } = await perch.until("May answer");
     expect(chat).toBe("ada");
-    expect(perch.asked()).toContain('"Bob" is waiting');
+    expect(perch.asked()).toContain('"Bob" is waiting: may "helper" run');
   });
 
   it("is not asked in a chat where the owner of the account has only written by hand", async () => {
@@ -71,7 +71,6 @@ describe("a yes in words", () => {
     await perch.says("write a");
     await perch.until("it says: Not run yet");
     await perch.says("yes");
-    await perch.until("heard: yes");
     expect(await perch.state()).toEqual(["open"]);
   });
 
@@ -87,7 +86,7 @@ describe("a yes in words", () => {
     const perch = await setUp();
     await perch.says("write a");
     await perch.placed();
-    await perch.says("yes", ADA, undefined, { forward: { from: "Eve" } });
+    await perch.says("yes", ADA, undefined, { forward: { name: "Eve" } });
     await perch.says("yes", ADA, undefined, { quote: { text: "lunch?", ref: "m1" } });
     const said = await perch.platform.say("ada", [
       { type: "text", text: "yes" },
@@ -125,9 +124,7 @@ describe("a yes in words", () => {
     await perch.placed();
     const { text } = perch.question()!;
     const ref = perch.platform.refOf(text);
-    await perch.platform.deliver([
-      { type: "chatMoved", id: "moved", from: GROUP.chat, to: "g2", sentAt: new Date(0).toISOString() },
-    ]);
+    await perch.platform.deliver([{ type: "chatMoved", id: "moved", from: GROUP.chat, to: "g2" }]);
     perch.platform.calls.length = 0;
     const seen: (string | undefined)[] = [];
     perch.platform.outcome = ({ to, replaces }) => {
@@ -153,5 +150,5 @@ it("signs that say both yes and no at once are no answer", async () => {
 });
 
 function later(): GatewayError {
-  return new Failure("channel.unreachable", "not now", { retryAfterMs: 60_000 });
+  return new GatewayError("channel.unreachable", "not now", { retryAfterMs: 60_000 });
 }

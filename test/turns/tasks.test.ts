@@ -1,8 +1,6 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { join } from "node:path";
-// Loaded by the first task that ends, which takes real time.
-import "../../src/schedules/unasked.ts";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, beforeAll, describe, expect, it } from "vitest";
 import type { AgentDefinition, AgentTask, AgentTurn } from "../../src/core/agent.ts";
 import type { Channel } from "../../src/core/channel.ts";
 import { GatewayError } from "../../src/core/errors.ts";
@@ -16,6 +14,8 @@ import { AGENT, testGateway, type TestGateway, type TestGatewayOptions, textOf }
 
 const opened: TestGateway[] = [];
 const onDisk = onSqlite();
+// Loaded by the first task that ends, which takes real time.
+beforeAll(() => import("../../src/schedules/unasked.ts"));
 afterEach(async () => {
   for (const gateway of opened.splice(0)) await gateway.close();
 });

@@ -2,6 +2,7 @@ import { SystemMessage } from "@langchain/core/messages";
 import { isDeferred, nameOfTool } from "../tools/deferring.ts";
 import { type Shelved, shownOf } from "../tools/shelf.ts";
 import { TOOL_SEARCH } from "../tools/tool-search.ts";
+import { isApproved } from "./approved.ts";
 import type { AroundModel, AroundTool, StageParts } from "./stage.ts";
 import { refused } from "./tools.ts";
 
@@ -36,7 +37,8 @@ export function deferredBlocked({ shelf }: Pick<StageParts, "shelf">): AroundToo
     const shelved = shelf.now();
     const item = shelved.items.find(({ name }) => name === call.name);
     if (item === undefined) return await next(calling);
-    if (!shownOf(shelved, state.promoted).includes(item.tool)) {
+    // What somebody has said yes to was searched for then, whatever other tools have come and gone since.
+    if (!isApproved(calling) && !shownOf(shelved, state.promoted).includes(item.tool)) {
       const how = `Call ${TOOL_SEARCH} with "select:${call.name}", and then call it again.`;
       return refused(call, `Error: ${call.name} has to be searched for before it is called. ${how}`);
     }

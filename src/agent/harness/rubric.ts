@@ -45,7 +45,12 @@ export function graded(
   const gradeOf = async (asking: Asking, said: Said): Promise<Grade | undefined> => {
     try {
       const { model, choice } = await graderOf(asking);
-      const counting = { agent: definition, choice, onUse: asking.turn?.onUse, allowance: asking.turn?.allowance };
+      const counting = {
+        agent: definition,
+        choice,
+        onUse: asking.turn?.onUse,
+        allowance: asking.turn?.allowance,
+      };
       const questions = forGrader(rubric, asking, said.answer);
       return read(await askAside(model, questions, asking.signal, counting, { clock, log }));
     } catch (error) {

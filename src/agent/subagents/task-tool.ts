@@ -77,7 +77,18 @@ const DESCRIPTION =
 
 /** Of a turn what is the chat's; not what is said there, nor what is kept of the turn. */
 function forSubagent(
-  { folder, messageId, thread, local, behind, language, endsAt = Infinity, onUse, allowance, look }: TurnConfig,
+  {
+    folder,
+    messageId,
+    thread,
+    local,
+    behind,
+    language,
+    endsAt = Infinity,
+    onUse,
+    allowance,
+    look,
+  }: TurnConfig,
   call: string,
   deadline: number,
 ): TurnConfig {

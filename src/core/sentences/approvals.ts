@@ -14,6 +14,10 @@ export const APPROVAL_SENTENCES = {
     en: "May answer: {who}, until {until}. A button, 👍 or 👎 here, or a reply of yes or no.",
     de: "Antworten darf: {who}, bis {until}. Mit einem Knopf, 👍 oder 👎 hieran oder ja oder nein als Antwort.",
   },
+  "approval.how_in_words": {
+    en: "May answer: {who}, until {until}. With yes or no, best as a reply to this, or 👍 or 👎 here.",
+    de: "Antworten darf: {who}, bis {until}. Mit ja oder nein, am besten als Antwort hierauf, oder 👍 oder 👎 hieran.",
+  },
   "approval.allow": { en: "Allow", de: "Erlauben" },
   "approval.refuse": { en: "Refuse", de: "Ablehnen" },
   "approval.allowed": { en: "✓ allowed by {name}", de: "✓ erlaubt von {name}" },

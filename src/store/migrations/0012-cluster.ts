@@ -19,5 +19,6 @@ export const cluster: Migration = {
       await schema.alterTable(table).addColumn("until", "bigint", zero).execute();
     }
     await schema.alterTable("memory_work").addColumn("held_until", "bigint", zero).execute();
+    await schema.alterTable("schema_version").addColumn("bears", "bigint").execute();
   },
 };
