@@ -1,7 +1,7 @@
 import { mkdir, rename } from "node:fs/promises";
 import { join } from "node:path";
 import type { ChannelConfig } from "./config/channels.ts";
-import { LEASE_MS, Ownership } from "./connections/ownership.ts";
+import { LEASE_MS, leaseOf, Ownership } from "./connections/ownership.ts";
 import type { Channel, ChannelKind } from "./core/channel.ts";
 import type { ChannelHost, HttpMount, Lease, Studio } from "./core/host.ts";
 import type { Clock, Timer } from "./core/clock.ts";
@@ -240,9 +240,4 @@ export class Connections {
       await lease.release();
     }
   }
-}
-
-/** Another one than those that a connection takes for itself. */
-function leaseOf(id: ChannelId): string {
-  return `open/${id}`;
 }

@@ -1,12 +1,13 @@
 import { randomUUID } from "node:crypto";
 import { open, readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { KeepsakeHost } from "../core/host.ts";
+import { LEASE_MS, leaseOf } from "../connections/ownership.ts";
+import type { KeepsakeHost, Lease } from "../core/host.ts";
 import type { Clock } from "../core/clock.ts";
 import { asError, GatewayError, systemCode } from "../core/errors.ts";
 import type { ChannelId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
-import { endLeases } from "../store/channel-lease.ts";
+import { endLeases, takeLease } from "../store/channel-lease.ts";
 import { channelState } from "../store/channel-state.ts";
 import type { Database } from "../store/database.ts";
 import { lockFolder } from "../store/lock.ts";
@@ -14,6 +15,9 @@ import type { CommandOptions } from "./check.ts";
 import { connectionIn } from "./connection.ts";
 import { withData } from "./data.ts";
 import { EXIT } from "./exit.ts";
+
+/** No account takes so long. */
+const RESTORE_MS = 120_000;
 
 type BackupOptions = CommandOptions & { readonly clock: Clock; readonly log: Log };
 
@@ -50,15 +54,36 @@ export async function restore(options: BackupOptions, words: readonly string[]):
     if (!kind.restore) throw nothingToKeep(id, kind.kind);
     const lock = lockFolder(config.dataFolder, options.clock.now());
     try {
-      // Nobody else is on these data: whoever had a lease has died.
-      await database.db.transaction().execute(endLeases);
-      await kind.restore(settings, keepsakeHost(database, id, options), bytes);
+      const alone = await aloneWith(database, id, options.clock);
+      try {
+        // Nobody else is this connection: whoever had its lease has died.
+        await database.db.transaction().execute((trx) => endLeases(trx, id));
+        await kind.restore(settings, keepsakeHost(database, id, options), bytes);
+      } finally {
+        await alone.release();
+      }
     } finally {
       lock.release();
     }
   });
   print(`${id} has the account of that backup. Start the gateway, and nowhere else with the same account.`);
   return EXIT.ok;
+}
+
+/** No process is the connection, nor can one be until `release`. @throws GatewayError "data.in_use". */
+async function aloneWith(database: Database, id: ChannelId, clock: Clock): Promise<Lease> {
+  const lease = await takeLease(
+    database,
+    leaseOf(id),
+    { owner: randomUUID(), clock },
+    RESTORE_MS,
+    async () => {},
+  );
+  if (lease) return lease;
+  throw new GatewayError(
+    "data.in_use",
+    `${id} is open in a process that runs, or was killed within the last ${LEASE_MS / 1_000} s; stop all of them, and try again`,
+  );
 }
 
 function nothingToKeep(id: ChannelId, kind: string): GatewayError {

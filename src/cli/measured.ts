@@ -1,10 +1,14 @@
 import type { Config } from "../config/load.ts";
-import type { Clock } from "../core/clock.ts";
+import { type Clock, deadline } from "../core/clock.ts";
 import type { Meter } from "../core/meter.ts";
 import type { ConnectionShown } from "../core/standing.ts";
 import type { Tracer } from "../core/tracing.ts";
+import { unlessAborted } from "../core/unless-aborted.ts";
 import type { Database } from "../store/database.ts";
-import { depths } from "../store/depths.ts";
+import { type Depth, depths } from "../store/depths.ts";
+
+/** Whoever collects the numbers waits for ten seconds, by itself. */
+const LONGEST_MS = 5_000;
 
 /** What is told of the work, as far as the operator wants it: numbers, and the way of messages. */
 export type Measured = {
@@ -41,7 +45,7 @@ async function numbersOf({ database, clock, connections, running }: Parameters<t
   const { metrics } = await import("../operations/metrics.ts");
   return metrics(async () => {
     const now = clock.now();
-    const waiting = await depths(database.db, now);
+    const waiting = await waitingIn(database, clock);
     return {
       queues: waiting.map(({ what, depth, since }) => ({
         what,
@@ -52,4 +56,16 @@ async function numbersOf({ database, clock, connections, running }: Parameters<t
       running: running(),
     };
   });
+}
+
+/** While the database is away, what only it knows is left out, and the rest is told all the same. */
+async function waitingIn({ db }: Database, clock: Clock): Promise<readonly Depth[]> {
+  const late = deadline(clock, LONGEST_MS, new Error("no answer"));
+  try {
+    return await unlessAborted(depths(db, clock.now()), late.signal);
+  } catch {
+    return [];
+  } finally {
+    late.clear();
+  }
 }

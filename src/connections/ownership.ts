@@ -1,6 +1,7 @@
 import type { Clock, Timer } from "../core/clock.ts";
 import { hasCode } from "../core/errors.ts";
 import type { Lease } from "../core/host.ts";
+import type { ChannelId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
 
 /** Whoever dies leaves a connection to others after this. */
@@ -9,6 +10,11 @@ export const LEASE_MS = 30_000;
 const RENEW_MS = 10_000;
 /** Before its end by our own clock it is given up, so that a call that is on its way has ended when another begins. */
 const MARGIN_MS = 5_000;
+
+/** What the lease of being a connection is called: another one than that which a connection takes for itself. */
+export function leaseOf(id: ChannelId): string {
+  return `open/${id}`;
+}
 
 type Parts = {
   readonly take: (ms: number) => Promise<Lease | undefined>;

@@ -3,6 +3,7 @@ import type { Place } from "../core/events.ts";
 import type { ChatId, ThreadId } from "../core/identity.ts";
 import type { ApprovalState } from "./approval-tables.ts";
 import { randomCode } from "./codes.ts";
+import type { InboxState } from "./fact-tables.ts";
 import { goesOnInThread } from "./open-rows.ts";
 import type { Queries } from "./tables.ts";
 
@@ -183,12 +184,12 @@ export async function approvedFor(
   return row && { ...row, args: argsIn(row.args) };
 }
 
-/** A call that came to nothing, and that the agent still takes for one that waits. */
+/** A call that has come to something without the agent, which still takes it for one that waits. */
 export type Lapsed = {
   readonly id: string;
   readonly tool: string;
-  /** "stopped": it was allowed, and its turn was taken back or came to nothing. */
-  readonly state: "refused" | "expired" | "withdrawn" | "stopped";
+  /** "stopped": it was allowed, and taken back before its turn; "cut off": it was allowed, and its turn failed or was stopped. */
+  readonly state: "refused" | "expired" | "withdrawn" | "stopped" | "cut off";
   readonly by: string;
 };
 
@@ -199,30 +200,25 @@ export async function lapsedIn(
 ): Promise<readonly Lapsed[]> {
   const rows = await db
     .selectFrom("approval")
-    .select(["approval.id", "tool", "state", "answered_by as by"])
-    .where("thread", "=", thread)
+    .leftJoin("inbox", "inbox.id", "approval.intent")
+    .select(["approval.id", "tool", "approval.state", "answered_by as by", "inbox.state as turn"])
+    .where("approval.thread", "=", thread)
     .where("told", "=", 0)
     .where((eb) =>
       eb.or([
-        eb("state", "in", ["refused", "expired", "withdrawn"]),
+        eb("approval.state", "in", ["refused", "expired", "withdrawn"]),
         // A pause has cut its turn off, which has another message by now.
-        eb.and([eb("state", "=", "noted"), eb("message", "!=", message)]),
-        eb.exists(
-          eb
-            .selectFrom("inbox")
-            .select("inbox.id")
-            .whereRef("inbox.id", "=", "approval.intent")
-            .where("inbox.state", "in", ["withdrawn", "consumed"]),
-        ),
+        eb.and([eb("approval.state", "=", "noted"), eb("message", "!=", message)]),
+        eb("inbox.state", "in", ["withdrawn", "consumed"]),
       ]),
     )
     .orderBy("noted_at")
     .orderBy("call")
     .execute();
-  return rows.map(({ state, ...row }) => ({ ...row, state: lapsedAs(state) }));
+  return rows.map(({ state, turn, ...row }) => ({ ...row, state: lapsedAs(state, turn) }));
 }
 
-function lapsedAs(state: ApprovalState): Lapsed["state"] {
+function lapsedAs(state: ApprovalState, turn: InboxState | null): Lapsed["state"] {
   switch (state) {
     case "refused":
     case "expired":
@@ -232,7 +228,7 @@ function lapsedAs(state: ApprovalState): Lapsed["state"] {
       return "withdrawn";
     case "open":
     case "approved":
-      return "stopped";
+      return turn === "withdrawn" ? "stopped" : "cut off";
   }
 }
 

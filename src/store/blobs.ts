@@ -195,10 +195,17 @@ export class FileBlobs implements Blobs, BlobReader {
   /** Removes a blob, unless it was put at `before` (epoch ms) or later; whether it is gone by that. */
   async remove(ref: BlobRef, before = Infinity): Promise<boolean> {
     const path = this.#path(ref);
+    const aside = join(this.#folder, `${PARTIAL}${randomUUID()}`);
     try {
-      // Nothing is put between the look and the deed.
+      // Nothing of this process is put between the look and the deed.
       if (statSync(path).mtimeMs >= before) return false;
-      unlinkSync(path);
+      renameSync(path, aside);
+      if (statSync(aside).mtimeMs >= before) {
+        // Another process has put it right then.
+        renameSync(aside, path);
+        return false;
+      }
+      unlinkSync(aside);
       return true;
     } catch (error) {
       if (systemCode(error) === "ENOENT") return false;

@@ -79,9 +79,14 @@ export async function takeLease(
   };
 }
 
-/** No process has a lease any more: for the one owner of a data folder, after those who died. */
-export async function endLeases(trx: Trx): Promise<void> {
-  await trx.updateTable("channel_lease").set({ owner: "", until: 0 }).where("owner", "!=", "").execute();
+/** No process has a lease any more, or not that one: for whoever knows that those who had it have died. */
+export async function endLeases(trx: Trx, channel?: ChannelId): Promise<void> {
+  await trx
+    .updateTable("channel_lease")
+    .set({ owner: "", until: 0 })
+    .where("owner", "!=", "")
+    .$if(channel !== undefined, (query) => query.where("channel", "=", channel ?? ""))
+    .execute();
 }
 
 function lost(channel: ChannelId): GatewayError {

@@ -6,8 +6,13 @@ import { beforeClaim, withTrace } from "./inbox.ts";
 import { isOpenMessage } from "./open-rows.ts";
 import type { Queries, Tables } from "./tables.ts";
 
-/** After two crashes with the same work in flight it is a suspect: no two of them run at once, so that a third crash is its own. */
+/** After two crashes with the same work in flight it runs alone at the next start, so that a third crash is its own. */
 export const CRASHES_BEFORE_ALONE = 2;
+/**
+ * Beside other processes it is a suspect after one more, and no two suspects run at once: a worker that is ended takes all
+ * with it that it was at, and what was innocent must not wait for itself.
+ */
+const CRASHES_BEFORE_SUSPECT = 3;
 
 /**
  * Gives back what a holder had claimed that is gone, or has stalled for too long: its messages wait again, the crash counted,
@@ -78,7 +83,7 @@ export async function othersAreSuspect(
   crashes: number,
   now: number,
 ): Promise<boolean> {
-  if (crashes < CRASHES_BEFORE_ALONE) return false;
+  if (crashes < CRASHES_BEFORE_SUSPECT) return false;
   await oneAtATime(trx);
   const running = await trx
     .selectFrom("inbox")
@@ -86,7 +91,7 @@ export async function othersAreSuspect(
     .select("inbox.id")
     .where(isOpenMessage)
     .where("inbox.state", "=", "claimed")
-    .where("inbox.claims", ">", CRASHES_BEFORE_ALONE)
+    .where("inbox.claims", ">", CRASHES_BEFORE_SUSPECT)
     .where("chat.until", ">", now)
     .limit(1)
     .executeTakeFirst();

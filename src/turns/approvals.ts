@@ -170,6 +170,8 @@ function lapsedLine({ tool, state, by }: Lapsed): string {
       return `[not answered in time: ${what}]`;
     case "stopped":
       return `[stopped: ${what}, though it was allowed]`;
+    case "cut off":
+      return `[allowed by ${nameOf(by)}: your call of ${inQuotes(tool)} that waited for approval, but the turn that was to make it was cut off; where no result of it stands above, find out whether it took effect before you call it again]`;
     case "withdrawn":
       return `[never asked: ${what}, because its turn came to nothing]`;
   }

@@ -89,7 +89,8 @@ export async function endTurn(
         state: end.state,
         messages: end.dead ? "dead" : "consumed",
         error: end.error,
-        ...(end.silent ? { silent: unaskedDay(turn) } : {}),
+        // What asks for a yes is not silent.
+        ...(end.silent && asked.length === 0 ? { silent: unaskedDay(turn) } : {}),
         pieces: end.state === "done" && asked.length === 0 ? await inPlace(database, whole, pieces) : pieces,
         corrected,
         steered: heard.map(({ intent }) => intent),
@@ -103,8 +104,8 @@ export async function endTurn(
             }
           : {}),
         settled: {
-          // Where a turn has failed before anything was done, its thread may hold nothing of it.
-          told: end.state === "done" || acted ? (running?.told ?? []) : [],
+          // Of a turn that has failed or was stopped the thread may hold nothing.
+          told: end.state === "done" ? (running?.told ?? []) : [],
           ...(end.answered === undefined ? {} : { answered: end.answered }),
         },
         ...(running ? { news: { ...newsIn(end.known), spent: running.spent } } : {}),

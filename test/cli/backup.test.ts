@@ -5,6 +5,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { openAuthState } from "../../channels/whatsapp/baileys/keys/auth-state.ts";
 import { sealWith, STATE } from "../../channels/whatsapp/baileys/keys/seal.ts";
 import { backup, restore } from "../../src/cli/backup.ts";
+import { leaseOf } from "../../src/connections/ownership.ts";
+import { takeLease } from "../../src/store/channel-lease.ts";
 import { channelState } from "../../src/store/channel-state.ts";
 import { lockFolder } from "../../src/store/lock.ts";
 import { openSqlite } from "../../src/store/sqlite.ts";
@@ -78,6 +80,24 @@ describe("perch backup and perch restore", () => {
     await rm(join(folder, "data"), { recursive: true });
     expect(await linked()).not.toBe(account);
     expect((await bring("family", "family.backup")).code).toBe(0);
+    expect(await linked()).toBe(account);
+  });
+
+  it("put nothing in the place of an account that another process is, and keep processes from it meanwhile", async () => {
+    const account = await linked();
+    await save("family", "family.backup");
+    const database = await openSqlite(join(folder, "data/perch.db"));
+    const holder = { owner: "another machine", clock };
+    const lease = await takeLease(database, leaseOf("family"), holder, 30_000, async () => {});
+    await expect(bring("family", "family.backup")).rejects.toMatchObject({
+      code: "data.in_use",
+      message:
+        "family is open in a process that runs, or was killed within the last 30 s; stop all of them, and try again",
+    });
+    await lease?.release();
+    expect((await bring("family", "family.backup")).code).toBe(0);
+    expect(await takeLease(database, leaseOf("family"), holder, 30_000, async () => {})).toBeDefined();
+    await database.close();
     expect(await linked()).toBe(account);
   });
 

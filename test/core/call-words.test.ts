@@ -32,5 +32,11 @@ describe("the arguments of a call, for whoever decides about it", () => {
     const many = argumentLines(Object.fromEntries(Array.from({ length: 500 }, (_, at) => [`key${at}`, at])));
     expect(many.length).toBeLessThan(1_700);
     expect(many.split("\n").at(-1)).toMatch(/^… \d+ more not shown$/);
+    // A name of the model's own takes the place of nothing that is to be read.
+    expect(
+      argumentLines({ ["n".repeat(1_000_000)]: 1, command: "rm" })
+        .split("\n")
+        .at(-1),
+    ).toBe('command: "rm"');
   });
 });

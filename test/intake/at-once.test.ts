@@ -1,7 +1,10 @@
 import { expect, it } from "vitest";
 import type { Place } from "../../src/core/events.ts";
-import { chatOf } from "../../src/store/chats.ts";
+import type { ChatId } from "../../src/core/identity.ts";
+import { noteApproval, notedBy } from "../../src/store/approvals.ts";
+import { chatOf, currentThread } from "../../src/store/chats.ts";
 import { choiceKey, insertQuestion } from "../../src/store/choices.ts";
+import { forgetChat } from "../../src/store/forget.ts";
 import { insertPieces } from "../../src/store/pieces.ts";
 import { endPiece } from "../../src/store/sending.ts";
 import { eachDatabase } from "../support/database.ts";
@@ -28,7 +31,47 @@ async function answered({ database, clock }: Taking): Promise<void> {
   await endPiece(database, id, { state: "sent", ids: ["p1"], now });
 }
 
+/** A call of an agent's that waits in Bob's chat for Ada's yes; gives Bob's chat and the key of the button. */
+async function waitingFor({ database, clock }: Taking, n: number): Promise<{ chat: ChatId; key: string }> {
+  const now = clock.now();
+  const place: Place = { chat: `bob${n}`, kind: "private" };
+  return await database.db.transaction().execute(async (trx) => {
+    const chat = await chatOf(trx, "toy", place);
+    const asked = await chatOf(trx, "toy", { chat: "ada", kind: "private" });
+    const thread = await currentThread(trx, chat, "helper");
+    const call = { agent: "helper", message: "msg-1", call: "m/a", tool: "send", args: {}, minutes: 60 };
+    const by = { who: "owner", person: "bob", asker: "Bob", place, now } as const;
+    await noteApproval(trx, { chat, thread, ...call, ...by });
+    const [wish] = await notedBy(trx, { thread, message: "msg-1" });
+    const key = choiceKey();
+    await insertQuestion(trx, {
+      chat: asked,
+      person: "",
+      rendered: { text: "May I?", marks: [] },
+      choices: [{ label: "Allow", key, means: "allow" }],
+      expiresAt: now + 1_000,
+      waits: { thread, approval: wish?.id ?? "" },
+    });
+    return { chat, key };
+  });
+}
+
 eachDatabase("what comes several times at once", (open) => {
+  it("of a yes and of forgetting all of its chat leaves nothing that waits for what was forgotten", async () => {
+    const taking = takingIn(await open(), { owner: "ada" });
+    const { db } = taking.database;
+    for (let n = 0; n < TIMES; n += 1) {
+      const { chat, key } = await waitingFor(taking, n);
+      const forget = { chat, to: { channel: "toy", chat: `bob${n}` }, now: taking.clock.now() };
+      await Promise.all([
+        db.transaction().execute((trx) => forgetChat(trx, forget)),
+        taking.press("ada", key),
+      ]);
+    }
+    const left = await db.selectFrom("inbox").select("state").where("task", "=", "approved").execute();
+    expect(left.filter(({ state }) => state === "waiting")).toEqual([]);
+  });
+
   it("of presses is one answer", async () => {
     const taking = takingIn(await open(), { allow: ["ada", "bob"] });
     const key = choiceKey();

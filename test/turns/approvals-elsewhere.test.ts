@@ -138,6 +138,17 @@ describe("a yes in words", () => {
   });
 });
 
+it("a call that was allowed is none of the turns of an hour: it was asked for with the turn that wished for it", async () => {
+  const rules = { allow: [], open: true, turnsPerHour: 2 };
+  const perch = await approvalPerch({ approve: { who: "asker" }, rules });
+  await perch.says("write a", BOB);
+  await perch.placed();
+  await perch.press("Allow", BOB);
+  await perch.until("it says: Success");
+  await perch.says("thanks", BOB);
+  await perch.until("heard: thanks");
+});
+
 it("signs that say both yes and no at once are no answer", async () => {
   const perch = await setUp();
   await perch.says("write a");

@@ -61,6 +61,14 @@ describe("deferred tools", () => {
     },
   );
 
+  it("are called where somebody has said yes to that, whatever was found before", async () => {
+    const { server, agent, runner } = await withTools("openai", [stdioTools(MANY)]);
+    server.reply("It said hi.");
+    const approved = { id: "ABCDEFGH", tool: "echo", args: { text: "hi" } };
+    await runner.run({ ...turn(agent, "m1", "[allowed]"), approved }, new AbortController().signal);
+    expect(JSON.stringify(server.requests.at(-1)?.body)).toContain("echo: hi");
+  });
+
   it("are not called before they were searched for: the model is told how", async () => {
     const { server, agent, say } = await withTools("openai", [stdioTools(MANY)]);
     server.reply(call("echo", { text: "hi" }, "c1"), "Sorry.");
