@@ -25,7 +25,8 @@ async function two(
 }
 
 function claim(database: Database, chat: ChatId, owner: string, now: number): Promise<Claim> {
-  return claimTurn(database, chat, { owner, now, until: now + HOLD_MS, isOpen: () => true });
+  const by = { owner, others: true, now, until: now + HOLD_MS, isOpen: () => true };
+  return claimTurn(database, chat, by);
 }
 
 async function turnOf(claimed: Promise<Claim>): Promise<ClaimedTurn> {
@@ -78,10 +79,10 @@ eachDatabase("what several processes share", (open) => {
     expect(await openWork(database, at)).toMatchObject({ turns: [{ chat: CHAT, at }] });
   });
 
-  it("is set aside when it has ended three processes, whichever they were", async () => {
+  it("is set aside when it has ended five processes, whichever they were", async () => {
     const { database, other, clock, say } = await two(open);
     await say("ada", "hello");
-    for (const [n, process] of [database, other, database].entries()) {
+    for (const [n, process] of [database, other, database, other, database].entries()) {
       await turnOf(claim(process, CHAT, `p${n}`, clock.now()));
       await clock.advance(HOLD_MS);
     }
