@@ -5,11 +5,11 @@ import type { ChannelId } from "../core/identity.ts";
 import type { Log } from "../core/log.ts";
 
 /** Whoever dies leaves a connection to others after this. */
-export const LEASE_MS = 30_000;
+export const LEASE_MS = 12_000;
 /** How often it is renewed, or asked for by those who wait. */
-const RENEW_MS = 10_000;
+const RENEW_MS = 4_000;
 /** Before its end by our own clock it is given up, so that a call that is on its way has ended when another begins. */
-const MARGIN_MS = 5_000;
+const MARGIN_MS = 3_000;
 
 /** What the lease of being a connection is called: another one than that which a connection takes for itself. */
 export function leaseOf(id: ChannelId): string {

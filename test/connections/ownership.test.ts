@@ -37,8 +37,8 @@ eachDatabase("who is a connection", (open) => {
       });
     /** Real queries take real time, which the clock does not know of. */
     const later = async (ms: number): Promise<void> => {
-      for (let left = ms; left > 0; left -= 5_000) {
-        await clock.advance(Math.min(left, 5_000));
+      for (let left = ms; left > 0; left -= 1_000) {
+        await clock.advance(Math.min(left, 1_000));
         await Promise.allSettled(asking);
         await settle();
       }
