@@ -107,14 +107,12 @@ async function main(): Promise<number> {
     }
   } catch (thrown) {
     const error = asError(thrown);
-    if (isOptionFault(error)) {
-      process.stderr.write(`${error.message}\n\n${USAGE}\n`);
-      return EXIT.failed;
-    }
-    process.stderr.write(
-      error instanceof GatewayError ? `${error.message}.\n` : `${error.stack ?? error.message}\n`,
-    );
-    return hasCode(error, "config.invalid") ? EXIT.config : EXIT.failed;
+    const isOption = isOptionFault(error);
+    const known = error instanceof GatewayError ? `${error.message}.\n` : `${error.stack ?? error.message}\n`;
+    const words = isOption ? `${error.message}\n\n${USAGE}\n` : known;
+    await new Promise((resolve) => process.stderr.write(words, resolve));
+    // What was open by then, a connection to Redis for one, would keep a process that could not start.
+    return process.exit(!isOption && hasCode(error, "config.invalid") ? EXIT.config : EXIT.failed);
   }
 }
 

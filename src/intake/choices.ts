@@ -38,7 +38,7 @@ export async function takeChoice(about: About<ChoiceEvent>): Promise<string | un
     return await refuse(about, refusal ?? USED);
   const decides = asked.means === "allow" || asked.means === "refuse" ? asked.means : undefined;
   if (refusal || (decides && !(await decidePairing(about, asked.subject, decides)))) {
-    await showOutcome(about, asked, say("choice.expired"), event.ref);
+    await showOutcome(about, asked, say("choice.expired", await languageIn(about)), event.ref);
     return await refuse(about, EXPIRED);
   }
   if (asked.means !== "say") {
@@ -53,7 +53,7 @@ export async function takeChoice(about: About<ChoiceEvent>): Promise<string | un
 async function refuse(about: About<ChoiceEvent>, { why, notice }: Refusal): Promise<string> {
   const { chat, event } = about;
   await record(about, { chat, sender: event.from.id, why, trace: { step: "refused", why } });
-  return say(notice.key, "en", notice.values);
+  return say(notice.key, await languageIn(about), notice.values);
 }
 
 /** Takes the message back that the question is about; who may not is told, and the button stays. */

@@ -2,7 +2,7 @@ import type { Choice } from "../core/channel.ts";
 import { type ChannelId, idsOf } from "../core/identity.ts";
 import { say } from "../core/sentences.ts";
 import { inQuotes, oneLine } from "../core/words.ts";
-import { privateChatOf } from "../store/chats.ts";
+import { languageOfChat, privateChatOf } from "../store/chats.ts";
 import { choiceKey, insertQuestion, type NewChoice } from "../store/choices.ts";
 import {
   barredUntil,
@@ -39,11 +39,13 @@ async function askOwner(about: About): Promise<void> {
   const owners = await ownersOf(trx, channel, rulesFor(about)?.owner);
   const place = await privateChatOf(trx, channel, owners, "known");
   const name = oneLine(event.from.name).slice(0, NAME_LENGTH).toWellFormed();
-  const [body] = about.words(channel, say("pair.asks", "en", { name: inQuotes(name) }));
-  if (!place || body?.kind !== "text") return;
+  if (!place) return;
+  const language = await languageOfChat(trx, place.chat);
+  const [body] = about.words(channel, say("pair.asks", language, { name: inQuotes(name) }));
+  if (body?.kind !== "text") return;
   const choices: readonly NewChoice[] = [
-    { key: choiceKey(), label: say("pair.allow"), means: "allow" },
-    { key: choiceKey(), label: say("pair.refuse"), means: "refuse" },
+    { key: choiceKey(), label: say("pair.allow", language), means: "allow" },
+    { key: choiceKey(), label: say("pair.refuse", language), means: "refuse" },
   ];
   const buttons = choices.map(({ key, label }): Choice => ({ key, label }));
   const { chat, to, person } = place;

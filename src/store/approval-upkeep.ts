@@ -1,6 +1,6 @@
 import type { Place } from "../core/events.ts";
 import type { ChatId, ThreadId } from "../core/identity.ts";
-import { asksQuestion } from "./open-rows.ts";
+import { asksQuestion, isOpenMessage } from "./open-rows.ts";
 import type { Queries } from "./tables.ts";
 
 /** Two chats have become one, whose thread goes on. */
@@ -74,13 +74,17 @@ export async function forgetApprovals(trx: Queries, chat: ChatId, now: number): 
     .execute();
 }
 
-/** Forgets what was decided or over before `before` (epoch ms), and what was noted then by a turn that never ended. */
+/**
+ * Forgets what was decided or over before `before` (epoch ms), and what was noted then by a turn that never ended; not what
+ * was allowed and still waits for its turn.
+ */
 export async function pruneApprovals(trx: Queries, before: number): Promise<number> {
   const { numDeletedRows } = await trx
     .deleteFrom("approval")
     .where("noted_at", "<", before)
     .where("expires_at", "<", before)
     .where("thread", "not in", (eb) => eb.selectFrom("inbox").select("thread").where("state", "=", "dead"))
+    .where("intent", "not in", (eb) => eb.selectFrom("inbox").select("inbox.id").where(isOpenMessage))
     .executeTakeFirstOrThrow();
   return Number(numDeletedRows);
 }

@@ -165,6 +165,9 @@ eachDatabase("approvals", (open) => {
     await openIntent(db, row ?? 0);
     await approvalRuns(db, id, row ?? 0);
     expect(await lapsedIn(db, { thread: there.thread, message: "msg-9" })).toEqual([]);
+    // Its connection was off for so long.
+    await prune(there.database, NOW + 2 * HOUR_MS);
+    expect(await approvedFor(db, row ?? 0)).toMatchObject({ id });
     await withdrawWaiting(db, there.chat, NOW);
     expect(await lapsedIn(db, { thread: there.thread, message: "msg-9" })).toEqual([
       { id, tool: "send", state: "stopped", by: "Ada" },

@@ -146,7 +146,16 @@ it("a call that was allowed is none of the turns of an hour: it was asked for wi
   await perch.press("Allow", BOB);
   await perch.until("it says: Success");
   await perch.says("thanks", BOB);
-  await perch.until("heard: thanks");
+  expect((await perch.until("heard: thanks")).chat).toBe("bob");
+});
+
+it("whoever presses a button to no end is told so in the language of the chat", async () => {
+  const perch = await setUp();
+  await perch.says("Guten Morgen, ich hätte gerne, dass du das in eine Datei schreibst: write a");
+  await perch.until("Antworten darf");
+  await perch.press("Erlauben");
+  await perch.until("✓ erlaubt von Ada");
+  expect(await perch.press("Ablehnen")).toBe("Das wurde schon beantwortet.");
 });
 
 it("signs that say both yes and no at once are no answer", async () => {
