@@ -57,6 +57,7 @@ export class Gateway {
   readonly #deliver: Deliver;
   #rules: Rules;
   #beginning: Promise<void> | undefined;
+  #firstOver: Promise<void> | undefined;
   #begun = false;
   #draining = false;
   #intakeFault: string | undefined;
@@ -136,8 +137,9 @@ export class Gateway {
     });
     await this.#beginning;
     this.#begun = true;
-    await this.#goOver();
-    this.#dispatcher.every("sweep", SWEEP_MS);
+    this.#firstOver = this.#goOver();
+    await this.#firstOver;
+    if (!this.#draining) this.#dispatcher.every("sweep", SWEEP_MS);
   }
 
   /** A channel that was opened: what waits for it goes on. Never rejects. */
@@ -325,7 +327,7 @@ export class Gateway {
     const grace = this.#parts.clock.after(graceMs, () =>
       this.#cutOff.abort(new Error("the grace of the stop is over")),
     );
-    await Promise.all([this.#dispatcher.close(), this.#beginning]);
+    await Promise.all([this.#dispatcher.close(), this.#beginning, this.#firstOver]);
     await this.#sendLast();
     // Beside others it is not the end: they go through it when it is quiet.
     if (graceMs > 0 && !this.#parts.cluster) await this.#keeping.memory.flush(this.#cutOff.signal);

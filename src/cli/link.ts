@@ -31,7 +31,8 @@ export async function link(options: LinkOptions, id: ChannelId, wish: PairingWis
     return EXIT.config;
   }
   const { http } = loaded.config;
-  const gateway = await reach(options, originOf(http.host, http.port));
+  const isCluster = loaded.config.cluster !== undefined;
+  const gateway = await reach(options, originOf(http.host, http.port), isCluster);
   try {
     const cookie = http.password === undefined ? undefined : await logIn(gateway.origin, http.password, stop);
     const headers = { "content-type": "application/json", ...(cookie === undefined ? {} : { cookie }) };
@@ -60,10 +61,14 @@ export async function isLinked(options: LinkOptions, id: ChannelId): Promise<boo
 
 type Reached = { readonly origin: string; leave(): Promise<void> };
 
-async function reach(options: LinkOptions, configured: string): Promise<Reached> {
+async function reach(options: LinkOptions, configured: string, isCluster: boolean): Promise<Reached> {
+  // Several processes lock no folder: whether one runs, it says itself.
+  if (isCluster && (await isThere(configured, options.stop)))
+    return { origin: configured, leave: async () => {} };
   const ending = new AbortController();
   options.stop.addEventListener("abort", () => ending.abort(), { once: true });
-  const starting = { ...options, print: () => {}, stop: ending.signal };
+  const role = isCluster ? ({ role: "channels" } as const) : {};
+  const starting = { ...options, ...role, print: () => {}, stop: ending.signal };
   try {
     return await new Promise((resolve, reject) => {
       const running = start({
@@ -85,6 +90,16 @@ async function reach(options: LinkOptions, configured: string): Promise<Reached>
     // Another process has the data: it is the gateway that runs.
     if (!hasCode(thrown, "data.in_use")) throw thrown;
     return { origin: configured, leave: async () => {} };
+  }
+}
+
+async function isThere(origin: string, signal: AbortSignal): Promise<boolean> {
+  try {
+    const answer = await fetch(`${origin}/healthz`, { redirect: "manual", signal });
+    await answer.body?.cancel();
+    return true;
+  } catch {
+    return false;
   }
 }
 

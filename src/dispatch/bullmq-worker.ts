@@ -74,8 +74,8 @@ export class SteadyWorker<Data> {
       await worker.waitUntilReady();
       if (!this.#closed) await worker.run();
     } catch (err) {
+      if (this.#closed) return; // it was cut off while it began
       redis.trouble(err);
-      if (this.#closed) return;
       worker.close(true).catch((error: unknown) => redis.trouble(error));
       this.#again?.cancel();
       this.#again = clock.after(AGAIN_MS, () => (this.#worker = this.#open()));
@@ -84,9 +84,10 @@ export class SteadyWorker<Data> {
 
   #rest(worker: Worker<Data>, err: unknown): void {
     const { redis, clock } = this.#parts;
+    if (this.#closed) return;
     redis.trouble(err);
     // While Redis is away, it waits by itself.
-    if (this.#closed || !redis.isReady || !worker.isRunning() || worker.isPaused()) return;
+    if (!redis.isReady || !worker.isRunning() || worker.isPaused()) return;
     void worker.pause(true);
     this.#again?.cancel();
     this.#again = clock.after(AGAIN_MS, () => void worker.resume());

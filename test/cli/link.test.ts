@@ -18,7 +18,7 @@ afterEach(async () => {
 });
 
 /** A terminal beside a process that has the data, whose server is at `port`. */
-async function terminal(port: number, password = "") {
+async function terminal(port: number, password = "", more: readonly string[] = []) {
   const clock = manualClock();
   const folder = await mkdtemp(join(tmpdir(), "perch-link-"));
   cleanups.push(() => rm(folder, { recursive: true, force: true }));
@@ -33,6 +33,7 @@ async function terminal(port: number, password = "") {
       "  spare: { kind: whatsapp, stateKey: '${OTHER_KEY}' }",
       `http: { port: ${port}${password === "" ? "" : ", password: '${PASSWORD}'"} }`,
       "data: { folder: ../data }",
+      ...more,
     ].join("\n"),
   );
   const lock = lockFolder(join(folder, "data"), clock.now());
@@ -97,6 +98,17 @@ describe("perch pair beside a gateway that runs", () => {
       0,
       ["Type this code: ABCD-1234", "Linked. It answers from now on, while Perch runs."],
     ]);
+  });
+
+  it("asks the process of several that runs here, though that locks no folder", async () => {
+    const at = await terminal(await gateway([{ kind: "linked" }]), "", [
+      'store: { url: "postgres://perch@127.0.0.1:9/perch" }',
+      'cluster: { redis: "redis://127.0.0.1:9" }',
+    ]);
+    expect(await at.pair("family")).toEqual({
+      code: 0,
+      lines: ["Linked. It answers from now on, while Perch runs."],
+    });
   });
 
   it("says that another password holds", async () => {

@@ -1,10 +1,12 @@
 import { expect, it } from "vitest";
 import { measured } from "../../src/cli/measured.ts";
-import { openSqlite } from "../../src/store/sqlite.ts";
 import { manualClock } from "../support/clock.ts";
+import { onSqlite } from "../support/database.ts";
+
+const open = onSqlite();
 
 it("tells what it knows by itself while the database is away", async () => {
-  const database = await openSqlite(":memory:");
+  const database = await open();
   const { shown, close } = await measured(
     { telemetry: { metrics: true } },
     {

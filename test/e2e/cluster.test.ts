@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { systemClock } from "../../src/core/clock.ts";
 import { NO_OWN_POSTGRES } from "../support/postgres.ts";
 import { NO_OWN_REDIS } from "../support/redis.ts";
 import { cluster, type TestCluster } from "../support/cluster.ts";
@@ -19,6 +20,7 @@ describe.skipIf(NO_OWN_REDIS || NO_OWN_POSTGRES)("a Perch of several processes",
   beforeAll(async () => {
     at = await cluster({
       channel: "open: true, acknowledge: allow-arbitrary-senders, turnsPerHour: 1000",
+      root: "turns: { graceSeconds: 2 }",
       says: (request) => ({ text: `heard: ${lastAsked(request).text.slice(0, 60)}`, wordMs: 5 }),
     });
     at.model.on("request", async (request) => {
@@ -101,6 +103,25 @@ describe.skipIf(NO_OWN_REDIS || NO_OWN_POSTGRES)("a Perch of several processes",
     // A hold ends by itself after a minute.
     await answered(voice, 1);
     expect(answersIn(voice)).toEqual(["heard: survive this"]);
+  });
+
+  it("hands a turn over at once when its worker is to stop and the grace is over", async () => {
+    const voice = someone();
+    const { opened, open } = gate();
+    held.set("hand over", opened);
+    const asked = at.model.requests.length;
+    voice.sendText("hand over this");
+    await at.telegram.until(() => at.model.requests.length > asked, "the question");
+    held.delete("hand over");
+    const leaving = workers.splice(0);
+    workers.push(await at.join("workers"));
+    expect(await Promise.all(leaving.map((worker) => worker.stop()))).toEqual(leaving.map(() => 0));
+    const left = systemClock.now();
+    await answered(voice, 1);
+    // The sweep would find it within 30 s.
+    expect(systemClock.now() - left).toBeLessThan(10_000);
+    open();
+    expect(answersIn(voice)).toEqual(["heard: hand over this"]);
   });
 
   it("gives a connection to another process when its own has ended", async () => {

@@ -13,5 +13,7 @@ it("ends where its database is away, also while Redis is looked for, so that it 
   });
   const { code, output } = await at.perch("start", "--role", "workers");
   expect(code).toBe(1);
-  expect(output).toContain("PostgreSQL at 127.0.0.1:9/perch: nothing listens there; start it, or mend store.url.");
+  expect(output).toContain(
+    "PostgreSQL at 127.0.0.1:9/perch: nothing listens there; start it, or mend store.url.",
+  );
 });
