@@ -12,7 +12,7 @@ import {
   endForget,
   noteFiles,
   noteTold,
-  othersAtWork,
+  anybodyAtWork,
   type PendingForget,
   pendingForgets,
 } from "../store/forget.ts";
@@ -113,15 +113,15 @@ export class Forgetting {
   }
 
   /**
-   * Those that no other chat uses; whether it is done. Not while another may be about to: in one transaction with the deed, so
+   * Those that no chat uses; whether it is done. Not while one may be about to: in one transaction with the deed, so
    * that nobody begins between the look and it.
    */
-  async #removeBlobs({ chat, at, blobs: refs }: PendingForget): Promise<boolean> {
+  async #removeBlobs({ at, blobs: refs }: PendingForget): Promise<boolean> {
     const { database, blobs, uses, clock } = this.#parts;
     if (refs.length === 0) return true;
     await uses.complete(clock.now());
     const removed = await database.db.transaction().execute(async (trx) => {
-      if (await othersAtWork(trx, chat, clock.now())) return false;
+      if (await anybodyAtWork(trx, clock.now())) return false;
       for (const ref of await unused(trx, refs)) await blobs.remove(ref);
       return true;
     });

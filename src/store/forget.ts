@@ -300,13 +300,15 @@ export async function endForget(db: Queries, chat: ChatId): Promise<void> {
   await db.deleteFrom("forgotten").where("chat_id", "=", chat).where("told", "=", 1).execute();
 }
 
-/** Whether other chats are taking something in, or are being answered: they may be about to name a blob. `now` is epoch ms. */
-export async function othersAtWork(db: Queries, chat: ChatId, now: number): Promise<boolean> {
+/**
+ * Whether somebody may be about to name a blob: media are being fetched, or a turn runs. Also in the chat that was forgotten,
+ * where people have gone on since.
+ */
+export async function anybodyAtWork(db: Queries, now: number): Promise<boolean> {
   const fetching = await db
     .selectFrom("attachment")
     .select("id")
     .where("state", "=", "waiting")
-    .where("chat_id", "!=", chat)
     .limit(1)
     .executeTakeFirst();
   if (fetching) return true;
@@ -315,7 +317,6 @@ export async function othersAtWork(db: Queries, chat: ChatId, now: number): Prom
     .select("id")
     .where("owner", "!=", "")
     .where("until", ">", now)
-    .where("id", "!=", chat)
     .limit(1)
     .executeTakeFirst();
   return held !== undefined;

@@ -92,7 +92,7 @@ describe("perch backup and perch restore", () => {
     await expect(bring("family", "family.backup")).rejects.toMatchObject({
       code: "data.in_use",
       message:
-        "family is open in a process that runs, or was killed within the last 30 s; stop all of them, and try again",
+        "family is open in a process that runs, or was killed within the last 12 s; stop all of them, and try again",
     });
     await lease?.release();
     expect((await bring("family", "family.backup")).code).toBe(0);

@@ -56,6 +56,7 @@ it("cuts a turn off when the grace is over, and answers it once at the next star
   expect(at.telegram.sentTo(ada.chatId)).toEqual([]);
   held.open();
   await at.start();
+  await at.telegram.untilSent(ada.chatId, 1);
   ada.sendText("cup");
   await at.telegram.untilSent(ada.chatId, 2);
   expect(at.telegram.sentTo(ada.chatId).map(({ text }) => text)).toEqual(["kettle", "cup"]);

@@ -54,7 +54,7 @@ eachDatabase("what is to be gone through for memory", (open) => {
       due.push(await nextDue(database.db, ADA));
     }
     expect(due).toEqual([1_030, 1_050, 1_079, 1_230, 1_300, 1_300]);
-    expect(await openMemory(database.db)).toEqual([{ owner: ADA, at: 1_300 }]);
+    expect(await openMemory(database.db)).toEqual([{ owner: ADA, chat: 7, at: 1_300 }]);
   });
 
   it("is one row for all turns of a thread and person, with what was heard in any of them", async () => {
