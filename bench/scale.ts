@@ -13,7 +13,7 @@ import { Stage, WINDOW_MS } from "./stage.ts";
 // Turns a second with 1, 2 and 4 workers, and what a cluster adds to the time of an answer, beside one process alone.
 
 const small = process.env["PERCH_BENCH"] === "small";
-const SIZE = small ? { warmUp: 20, near: 10, loop: 100 } : { warmUp: 150, near: 80, loop: 1_500 };
+const SIZE = small ? { warmUp: 20, near: 10, loop: 100 } : { warmUp: 50, near: 30, loop: 400 };
 const CHATS = 150;
 const THINK_MS = 500;
 const WORKERS = [1, 2, 4] as const;
