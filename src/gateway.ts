@@ -95,6 +95,7 @@ export class Gateway {
     this.#between = new Between(cluster?.wire, {
       atWork: () => ({ turns: this.#turns, tasks: this.#tasks }),
       channel,
+      closing: this.#closing.signal,
     });
     const made = assembled(parts, {
       channel,

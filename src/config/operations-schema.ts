@@ -20,6 +20,7 @@ export const clusterSchema = z
     redis: z
       .url({
         protocol: /^rediss?$/,
+        hostname: /./,
         error: "is no address of a Redis; Write one such as redis://127.0.0.1:6379",
       })
       .describe("Who works on what is told over this Redis, and a turn's signs of life."),
@@ -51,6 +52,6 @@ export const bucketSchema = z
       .describe("A server that speaks like S3; without it, AWS."),
     prefix: z.string().default("perch/").describe("What the names of all objects begin with."),
     keyId: z.string().min(1).describe("The access key's id."),
-    key: z.string().min(1).describe("The secret access key."),
+    secret: z.string().min(1).describe("The secret access key."),
   })
   .describe("Media are kept in an S3 bucket; the data folder then holds what was used lately.");

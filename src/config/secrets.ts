@@ -31,10 +31,14 @@ export function namesSecret(path: Path): boolean {
   return mayHoldSecret(path) && SECRET_NAME.test(String(path.at(-1)));
 }
 
+// What stands before an @ in a server's address may be a password, also where the address is not written as one.
+const ADDRESSES: ReadonlySet<string> = new Set(["store.url", "cluster.redis"]);
+
 /** What a fault may show of the value at a path; `undefined` where that is nothing. */
 export function showable(written: string, path: Path, type: "text" | "number"): string | undefined {
   if (holdsSecret(path) || mayHoldSecret(path)) return undefined;
   const hidden = hideSecrets(written);
+  if (ADDRESSES.has(path.join(".")) && hidden === written && written.includes("@")) return undefined;
   const person = type === "text" || path.some((step) => typeof step === "string" && PEOPLE_KEYS.has(step));
   const masked = person ? maskDigits(hidden) : hidden;
   const short = masked.length > LONGEST_SHOWN ? `${masked.slice(0, LONGEST_SHOWN)}…` : masked;

@@ -106,6 +106,15 @@ export function isSilent(markdown: string): boolean {
 
 /** "Thu 2026-12-24 18:00 (Europe/Berlin)". */
 export function localWords(at: number, timeZone: string): string {
+  const { weekday, year, month, day, hour, minute } = localParts(at, timeZone);
+  return `${weekday} ${year}-${month}-${day} ${hour}:${minute} (${timeZone})`;
+}
+
+/** What a calendar and a clock there show then; numbers with two digits, the year with four. */
+export function localParts(
+  at: number,
+  timeZone: string,
+): Readonly<Record<"weekday" | "year" | "month" | "day" | "hour" | "minute", string>> {
   const parts = new Intl.DateTimeFormat("en-GB", {
     timeZone,
     weekday: "short",
@@ -118,7 +127,14 @@ export function localWords(at: number, timeZone: string): string {
   }).formatToParts(at);
   const of = (type: Intl.DateTimeFormatPartTypes): string =>
     parts.find((part) => part.type === type)?.value ?? "";
-  return `${of("weekday")} ${of("year")}-${of("month")}-${of("day")} ${of("hour")}:${of("minute")} (${timeZone})`;
+  return {
+    weekday: of("weekday"),
+    year: of("year"),
+    month: of("month"),
+    day: of("day"),
+    hour: of("hour"),
+    minute: of("minute"),
+  };
 }
 
 /** "0 8 * * 1-5", "every 90 min", "once". */

@@ -30,6 +30,7 @@ export class Between {
     here: {
       readonly atWork: () => { readonly turns: Turns; readonly tasks: Tasks };
       readonly channel: (id: ChannelId) => Channel | undefined;
+      readonly closing: AbortSignal;
     },
   ) {
     this.#wire = wire;
@@ -37,7 +38,7 @@ export class Between {
     this.#ends = wire
       ? [
           wire.subscribe(TOPIC, (message) => this.#heard(message as unknown as Told)), // only `tell` sends here
-          showSigns(wire, { channel: here.channel, draft: draftOf }),
+          showSigns(wire, { channel: here.channel, draft: draftOf, closing: here.closing }),
         ]
       : [];
   }

@@ -47,6 +47,8 @@ export function showSigns(
   by: {
     readonly channel: (id: ChannelId) => Channel | undefined;
     readonly draft: (text: string) => Draft;
+    /** Aborts when nothing more is to be shown. */
+    readonly closing: AbortSignal;
   },
 ): () => void {
   const slots = new Map<string, Slot>();
@@ -55,8 +57,7 @@ export function showSigns(
     const channel = by.channel(sign.to.channel);
     if (!channel) return;
     if (sign.is === "taken") return void channel.taken?.(sign.to, sign.refs);
-    if (sign.is === "reaction")
-      return void channel.react?.(sign.to, sign.ref, sign.sign, new AbortController().signal);
+    if (sign.is === "reaction") return void channel.react?.(sign.to, sign.ref, sign.sign, by.closing);
     if (!channel.progress) return;
     const key = JSON.stringify(sign.to);
     const slot = slots.get(key) ?? new Slot(() => slots.delete(key));

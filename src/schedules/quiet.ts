@@ -1,4 +1,4 @@
-import type { QuietHours } from "../core/schedules.ts";
+import { localParts, type QuietHours } from "../core/schedules.ts";
 import { nextRun } from "./when.ts";
 
 const MINUTE_MS = 60_000;
@@ -19,7 +19,7 @@ export function quietUntil(quiet: QuietHours | undefined, timeZone: string, now:
 
 /** "2026-12-24", the day that it is in a time zone. */
 export function dayOf(now: number, timeZone: string): string {
-  const { year, month, day } = partsOf(now, timeZone);
+  const { year, month, day } = localParts(now, timeZone);
   return `${year}-${month}-${day}`;
 }
 
@@ -34,19 +34,6 @@ function nextAtMinute(minute: number, timeZone: string, now: number): number {
 }
 
 function minuteOf(now: number, timeZone: string): number {
-  const { hour, minute } = partsOf(now, timeZone);
+  const { hour, minute } = localParts(now, timeZone);
   return Number(hour) * 60 + Number(minute);
-}
-
-function partsOf(now: number, timeZone: string): Partial<Record<Intl.DateTimeFormatPartTypes, string>> {
-  const format = new Intl.DateTimeFormat("en-GB", {
-    timeZone,
-    year: "numeric",
-    month: "2-digit",
-    day: "2-digit",
-    hour: "2-digit",
-    minute: "2-digit",
-    hourCycle: "h23",
-  });
-  return Object.fromEntries(format.formatToParts(now).map(({ type, value }) => [type, value]));
 }

@@ -20,7 +20,7 @@ export type BucketSettings = {
   /** What all keys begin with: "perch/". */
   readonly prefix: string;
   readonly keyId: string;
-  readonly key: string;
+  readonly secret: string;
 };
 
 export type Bucket = {
@@ -44,7 +44,7 @@ const FIRST_WAIT_MS = 200;
 
 /** Every call is tried three times. @throws GatewayError "store.unavailable" where that does not help. */
 export function openBucket(
-  { bucket, region, endpoint, prefix, keyId, key: secret }: BucketSettings,
+  { bucket, region, endpoint, prefix, keyId, secret }: BucketSettings,
   clock: Clock,
 ): Bucket {
   const client = new S3Client({

@@ -1,7 +1,7 @@
 import type { Database } from "./database.ts";
 import { withTrace } from "./inbox.ts";
 import type { Queries } from "./tables.ts";
-import { idsOf, type Intent, isOf, type RunningTurn, waitingIntents } from "./waiting-intents.ts";
+import { rowIdsOf, type Intent, isOf, type RunningTurn, waitingIntents } from "./waiting-intents.ts";
 
 /** The rows that interrupt this turn, up to the last that does; none where something else stands before them. */
 async function interrupting(trx: Queries, turn: RunningTurn, most: number): Promise<readonly number[]> {
@@ -23,7 +23,7 @@ async function interrupting(trx: Queries, turn: RunningTurn, most: number): Prom
     joining.push(rows);
   }
   const last = joining.findLastIndex((rows) => rows.some(({ during }) => during === "interrupt"));
-  return idsOf(joining.slice(0, last + 1).flat());
+  return rowIdsOf(joining.slice(0, last + 1).flat());
 }
 
 /** Whether something waits that interrupts this turn. */

@@ -8,7 +8,7 @@ import { isOpenMessage } from "./open-rows.ts";
 import { type Speaker, speakerNumbers } from "./speakers.ts";
 import type { Queries } from "./tables.ts";
 import { attachmentsOf, saidBy, toWaiting } from "./waiting.ts";
-import { idsOf, type Intent, isOf, type RunningTurn, waitingIntents } from "./waiting-intents.ts";
+import { rowIdsOf, type Intent, isOf, type RunningTurn, waitingIntents } from "./waiting-intents.ts";
 
 /** What was said while a turn ran and is to be shown to its agent. */
 export type SteeredIntent = { readonly intent: number; readonly messages: readonly WaitingMessage[] };
@@ -58,7 +58,7 @@ export async function claimSteered(
         turn_id: turn.id,
         trace: withTrace({ at: now, step: "steered", turn: turn.id }),
       }))
-      .where("id", "in", idsOf(rows))
+      .where("id", "in", rowIdsOf(rows))
       .execute();
     const speakers = await numbersOf(trx, chat, rows.map(saidBy));
     return taken.map((messages) => ({
@@ -113,7 +113,7 @@ export async function endSteered(
     )
     .returning("id")
     .execute();
-  return idsOf(rows);
+  return rowIdsOf(rows);
 }
 
 /**

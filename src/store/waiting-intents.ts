@@ -52,6 +52,6 @@ export function isOf(rows: Intent, { agent, thread }: RunningTurn): boolean {
   );
 }
 
-export function idsOf(rows: readonly { readonly id: number }[]): readonly number[] {
+export function rowIdsOf(rows: readonly { readonly id: number }[]): readonly number[] {
   return rows.map(({ id }) => id);
 }

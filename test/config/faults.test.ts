@@ -373,6 +373,16 @@ describe("secrets and variables", () => {
       ],
     ],
     [
+      "a password in an address that is written wrong",
+      `${WEB}store: { url: "postgres://db/perch" }\ncluster: { redis: "redis:/:hunter2@cache" }\n`,
+      [":4 cluster.redis: is no address of a Redis. Write one such as redis://127.0.0.1:6379."],
+    ],
+    [
+      "the secret of a bucket",
+      `${WEB}data: { bucket: { name: media, keyId: id, secret: hunter2 } }\n`,
+      [`:3 data.bucket.secret: ${SECRET}`],
+    ],
+    [
       "a token under another key",
       `channels:\n  web: { kind: web, title: "${TOKEN}" }\n`,
       [`:2 channels.web.title ("…"): ${SECRET}`],

@@ -1,15 +1,13 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { existsSync, readFileSync } from "node:fs";
 import type { InlineKeyboardMarkup } from "grammy/types";
 import { describe, expect, it } from "vitest";
+import { armedPerch } from "../support/armed-perch.ts";
 import { startOpenAi } from "../support/models/openai.ts";
 import type { Json, ModelRequest } from "../support/models/server.ts";
-import { operatorFolder, spawnPerch } from "../support/perch-process.ts";
+import { operatorFolder } from "../support/perch-process.ts";
 import { NO_SANDBOX } from "../support/sandbox.ts";
 import { startTelegram } from "../support/telegram/emulator.ts";
 
-const PRELOAD = pathToFileURL(join(import.meta.dirname, "../support/crash-preload.mjs")).href;
 const ADA = 1_001;
 const ONE_LINE = "echo done >> /chat/workspace/log; cat /chat/workspace/log | wc -l";
 const TWO_LINES = "echo done >> /chat/workspace/log; sleep 20; echo late >> /chat/workspace/log";
@@ -55,31 +53,10 @@ async function crash(
     ].join("\n"),
     "agents/helper.md": `---\nmodel: openai:test\nbaseUrl: ${model.url}\napiKey: \${KEY}\nshell: true\napprove: { tools: [shell] }\n---\nBe brief.\n`,
   });
-  const armed = join(folder.path, "armed");
-  if (from === "start") writeFileSync(armed, "");
-  const env = {
-    TOKEN: telegram.token,
-    KEY: "none",
-    PERCH_LOG: "warn",
-    PERCH_CRASH_IF: armed,
-    ...("before" in point ? { PERCH_CRASH_BEFORE: point.before } : {}),
-    ...("after" in point ? { PERCH_CRASH_AFTER: point.after } : {}),
-  };
-  const start = () => spawnPerch({ folder: folder.path, env, node: ["--import", PRELOAD] });
-  const log = (): string | undefined => {
-    const found = readdirSync(folder.path, { recursive: true, encoding: "utf8" }).find((path) =>
-      path.endsWith(join("workspace", "log")),
-    );
-    return found === undefined ? undefined : join(folder.path, found);
-  };
+  const { arm, disarm, start, seen, log } = armedPerch(folder, telegram, "during" in point ? {} : point);
+  if (from === "start") arm();
   const shown = () => telegram.sentTo(ADA);
   const questions = () => shown().filter(({ text }) => text?.includes("May answer: the owner"));
-  const seen = (holds: () => boolean): Promise<void> =>
-    new Promise((resolve) => {
-      const look = (): void => (holds() ? resolve() : undefined);
-      telegram.on("afterCommit", look);
-      look();
-    });
   const alive = async (holds: () => boolean): Promise<void> =>
     await Promise.race([
       seen(holds),
@@ -88,7 +65,7 @@ async function crash(
   const again = async (): Promise<void> => {
     const code = await perch.ended;
     if (code !== null) throw new Error(`perch ended by itself with ${code}:\n${perch.output()}`);
-    rmSync(armed, { force: true });
+    disarm();
     perch = start();
   };
   const ada = telegram.privateChat({ id: ADA, firstName: "Ada" });
@@ -97,7 +74,7 @@ async function crash(
     ada.sendText("go");
     if (from === "start") await again();
     await alive(() => questions().length > 0);
-    if (from === "asked") writeFileSync(armed, "");
+    if (from === "asked") arm();
     const [question] = questions();
     const keyboard = question?.replyMarkup as InlineKeyboardMarkup | undefined; // the emulator has checked it
     const allow = keyboard?.inline_keyboard.flat()[0] as { readonly callback_data?: string } | undefined; // as keyboardOf makes them

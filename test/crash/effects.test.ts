@@ -1,14 +1,12 @@
-import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
+import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, it } from "vitest";
+import { armedPerch } from "../support/armed-perch.ts";
 import { startOpenAi } from "../support/models/openai.ts";
 import type { Json, ModelRequest } from "../support/models/server.ts";
-import { operatorFolder, spawnPerch } from "../support/perch-process.ts";
+import { operatorFolder } from "../support/perch-process.ts";
 import { NO_SANDBOX } from "../support/sandbox.ts";
 import { startTelegram } from "../support/telegram/emulator.ts";
 
-const PRELOAD = pathToFileURL(join(import.meta.dirname, "../support/crash-preload.mjs")).href;
 const ADA = 1_001;
 
 type Point =
@@ -65,29 +63,9 @@ async function crash(
     "agents/helper.md": `---\nmodel: openai:test\nbaseUrl: ${model.url}\napiKey: \${KEY}\nshell: true\nsubagents: [scout]\nbackground: true\n---\nBe brief.\n`,
     "agents/scout.md": `---\nmodel: openai:test\nbaseUrl: ${model.url}\napiKey: \${KEY}\nshell: true\n---\nYou are scout.\n`,
   });
-  const armed = join(folder.path, "armed");
-  writeFileSync(armed, "");
-  const env = {
-    TOKEN: telegram.token,
-    KEY: "none",
-    PERCH_LOG: "warn",
-    PERCH_CRASH_IF: armed,
-    ...("before" in point ? { PERCH_CRASH_BEFORE: point.before } : {}),
-    ...("after" in point ? { PERCH_CRASH_AFTER: point.after } : {}),
-  };
-  const start = () => spawnPerch({ folder: folder.path, env, node: ["--import", PRELOAD] });
-  const log = (): string | undefined => {
-    const chats = readdirSync(folder.path, { recursive: true, encoding: "utf8" });
-    const found = chats.find((path) => path.endsWith(join("workspace", "log")));
-    return found === undefined ? undefined : join(folder.path, found);
-  };
+  const { arm, disarm, start, seen, log } = armedPerch(folder, telegram, "during" in point ? {} : point);
+  arm();
   const texts = (): readonly string[] => telegram.sentTo(ADA).map(({ text }) => text ?? "");
-  const seen = (holds: (shown: readonly string[]) => boolean): Promise<void> =>
-    new Promise((resolve) => {
-      const look = (): void => (holds(texts()) ? resolve() : undefined);
-      telegram.on("afterCommit", look);
-      look();
-    });
   const ada = telegram.privateChat({ id: ADA, firstName: "Ada" });
   let perch = start();
   try {
@@ -99,14 +77,14 @@ async function crash(
     }
     const code = await perch.ended;
     if (code !== null) throw new Error(`perch ended by itself with ${code}:\n${perch.output()}`);
-    rmSync(armed);
+    disarm();
     perch = start();
     await Promise.race([
-      seen((shown) => (by === "turn" ? shown.length > 0 : shown.some((text) => text.includes("t1 (scout)")))),
+      seen(() => (by === "turn" ? texts().length > 0 : texts().some((text) => text.includes("t1 (scout)")))),
       perch.ended.then((end) => Promise.reject(new Error(`perch ended with ${end}:\n${perch.output()}`))),
     ]);
     ada.sendText("are you there?");
-    await seen((shown) => shown.includes("Still here."));
+    await seen(() => texts().includes("Still here."));
     const file = log();
     const lines =
       file !== undefined && existsSync(file) ? readFileSync(file, "utf8").split("\n").filter(Boolean) : [];

@@ -1,13 +1,10 @@
-import { rmSync, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { describe, expect, it } from "vitest";
+import { armedPerch } from "../support/armed-perch.ts";
 import { startOpenAi } from "../support/models/openai.ts";
 import type { Answer, Json, ModelRequest } from "../support/models/server.ts";
-import { operatorFolder, spawnPerch } from "../support/perch-process.ts";
+import { operatorFolder } from "../support/perch-process.ts";
 import { startTelegram } from "../support/telegram/emulator.ts";
 
-const PRELOAD = pathToFileURL(join(import.meta.dirname, "../support/crash-preload.mjs")).href;
 const ADA = 1_001;
 const FIRST = "m1-1";
 const SECOND = "m1-2";
@@ -60,44 +57,30 @@ async function crash(
     ].join("\n"),
     "agents/helper.md": `---\nmodel: openai:test\nbaseUrl: ${model.url}\napiKey: \${KEY}\nchoices: true\n---\nBe brief.\n`,
   });
-  const armed = join(folder.path, "armed");
-  const env = {
-    TOKEN: telegram.token,
-    KEY: "none",
-    PERCH_LOG: "warn",
-    PERCH_CRASH_IF: armed,
-    ...("before" in point ? { PERCH_CRASH_BEFORE: point.before } : {}),
-    ...("after" in point ? { PERCH_CRASH_AFTER: point.after } : {}),
-  };
-  const start = () => spawnPerch({ folder: folder.path, env, node: ["--import", PRELOAD] });
+  const { arm, disarm, start, seen } = armedPerch(folder, telegram, "asked" in point ? {} : point);
   let perch = start();
   model.on("request", ({ body }) => {
     if (kills > 0) return;
-    if (!("asked" in point)) writeFileSync(armed, "");
+    if (!("asked" in point)) arm();
     else if (openIn(body).includes(SECOND)) perch.child.kill("SIGKILL");
   });
   const tokens = (): readonly string[] =>
     telegram.sentTo(ADA).flatMap(({ text }) => (text ?? "").match(TOKEN) ?? []);
-  const seen = (token: string): Promise<void> =>
-    new Promise((resolve) => {
-      const look = (): void => (tokens().includes(token) ? resolve() : undefined);
-      telegram.on("afterCommit", look);
-      look();
-    });
+  const answered = (token: string): Promise<void> => seen(() => tokens().includes(token));
   try {
     ada.sendText(FIRST);
     const code = await perch.ended;
     if (code !== null) throw new Error(`perch ended by itself with ${code}:\n${perch.output()}`);
     kills += 1;
-    rmSync(armed, { force: true });
+    disarm();
     perch = start();
     const died = perch.ended.then((end) =>
       Promise.reject(new Error(`perch ended with ${end}:\n${perch.output()}`)),
     );
-    await Promise.race([Promise.all([seen(FIRST), seen(SECOND)]), died]);
+    await Promise.race([Promise.all([answered(FIRST), answered(SECOND)]), died]);
     // A second answer to either would stand before the answer to this.
     ada.sendText("m1-3");
-    await Promise.race([seen("m1-3"), died]);
+    await Promise.race([answered("m1-3"), died]);
     return { answered: tokens(), asked: asked.slice(0, -1) };
   } finally {
     perch.child.kill("SIGTERM");

@@ -47,7 +47,7 @@ it("tells the person of a picture that the model refuses, answers without it, an
   const first = await start();
   model.reply(refuse, refuse);
   await first.platform.sendFile("c1", photo, "cat.jpg");
-  await first.platform.until((shown) => shown.length === 2);
+  await first.platform.until((shown) => shown.length >= 2);
   expect(first.platform.textsIn("c1")).toEqual([
     "The model did not take cat.jpg, so I answered without it.",
     "answered",
@@ -57,6 +57,6 @@ it("tells the person of a picture that the model refuses, answers without it, an
   await first.gateway.stop(0);
   const second = await start(first);
   await second.platform.say("c1", "and now?");
-  await second.platform.until((shown) => shown.length === 3);
+  await second.platform.until((shown) => shown.length >= 3);
   expect(pictures()).toEqual([true, false, false]);
 });

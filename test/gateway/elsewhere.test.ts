@@ -12,6 +12,7 @@ const TO = { channel: "toy", chat: "c1" };
 function setUp() {
   const clock = manualClock();
   const wire = inProcessWire(memoryLog([]));
+  const ending = new AbortController();
   const shown: Progress[] = [];
   const taken: (readonly string[])[] = [];
   const reactions: (readonly [string, string | undefined])[] = [];
@@ -28,8 +29,8 @@ function setUp() {
   const stop = showSigns(wire, {
     channel: (id) => (id === "toy" ? (channel as Channel) : undefined), // nothing else of it is used
     draft: draftOf,
+    closing: ending.signal,
   });
-  const ending = new AbortController();
   const front = frontOf(toyKind(new ToyPlatform()).face({}), wire, clock, ending.signal);
   return { clock, front, shown, taken, reactions, gates, stop, ending };
 }

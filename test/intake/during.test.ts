@@ -1,62 +1,12 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { MessageEvent, Place } from "../../src/core/events.ts";
 import { storyOf } from "../../src/store/queue.ts";
-import { manualClock } from "../support/clock.ts";
-import {
-  AGENT,
-  OPEN_TO_ADA,
-  testGateway,
-  type TestGateway,
-  type TestGatewayOptions,
-  textOf,
-} from "../support/gateway.ts";
-
-type Running = TestGateway & {
-  readonly clock: ReturnType<typeof manualClock>;
-  /** What the agent was asked, in order, in words. */
-  heard(): readonly string[];
-  /** Lets the turn that runs come to its answer, and what follows begin. */
-  answer(withinMs?: number): Promise<void>;
-};
-
-const opened: Running[] = [];
-afterEach(async () => {
-  for (const { close, clock } of opened.splice(0)) {
-    const closed = close();
-    await clock.advance(0); // a turn that runs is cut off
-    await closed;
-  }
-});
-
-/** Perch with an agent that answers when the test lets it. */
-async function setUp(options: TestGatewayOptions = {}): Promise<Running> {
-  const clock = manualClock();
-  const open: (() => void)[] = [];
-  const gateway = await testGateway({
-    clock,
-    answer: (turn, signal) =>
-      new Promise((resolve, reject) => {
-        open.push(() => resolve(`heard: ${textOf(turn)}`));
-        signal.addEventListener("abort", () => reject(signal.reason));
-      }),
-    ...options,
-  });
-  const running: Running = {
-    ...gateway,
-    clock,
-    heard: () => gateway.asked.map(textOf),
-    async answer(withinMs = 2_000) {
-      open.shift()?.();
-      await clock.advance(withinMs);
-    },
-  };
-  opened.push(running);
-  return running;
-}
+import { AGENT, OPEN_TO_ADA, type TestGateway, type TestGatewayOptions } from "../support/gateway.ts";
+import { type Held, heldTurns } from "./held-turns.ts";
 
 /** With a turn of Ada's that runs in the chat "c1". */
-async function withTurn(options: TestGatewayOptions = {}): Promise<Running> {
-  const running = await setUp(options);
+async function withTurn(options: TestGatewayOptions = {}): Promise<Held> {
+  const running = await heldTurns(options);
   await running.platform.say("c1", "one");
   await running.clock.advance(300);
   expect(running.heard()).toEqual(["one"]);
@@ -103,7 +53,7 @@ describe("a message that comes while a turn runs", () => {
   });
 
   it("comes while a turn runs, too, where the oldest is due and waits for its media alone", async () => {
-    const running = await setUp();
+    const running = await heldTurns();
     let arrive = (): void => {};
     const gate = new Promise<void>((resolve) => (arrive = resolve));
     running.platform.files.set("slow", async function* () {
@@ -200,7 +150,7 @@ describe("interrupt", () => {
 describe("what the operator has written", () => {
   it("holds for the chat before the connection, key by key", async () => {
     const chats = { c1: { during: "queue" as const, gather: { textMs: 2_000 } } };
-    const running = await setUp({ rules: { during: "collect", chats } });
+    const running = await heldTurns({ rules: { during: "collect", chats } });
     await running.platform.say("c1", "one");
     await running.clock.advance(1_999);
     expect(running.heard()).toEqual([]);
@@ -218,7 +168,7 @@ describe("what the operator has written", () => {
 describe("a full queue", () => {
   const rules = { during: "queue" as const, queueLimit: 2, waitingSign: "off" as const };
 
-  async function full(more: TestGatewayOptions["rules"] = {}): Promise<Running> {
+  async function full(more: TestGatewayOptions["rules"] = {}): Promise<Held> {
     const running = await withTurn({ rules: { ...rules, ...more } });
     for (const text of ["two", "three"]) {
       await running.platform.say("c1", text);
@@ -277,7 +227,7 @@ describe("a full queue", () => {
   });
 
   it("keeps a reaction that would begin a turn as a note, which is told with the next", async () => {
-    const running = await setUp({ rules: { ...rules, queueLimit: 1, reactions: "turn" } });
+    const running = await heldTurns({ rules: { ...rules, queueLimit: 1, reactions: "turn" } });
     await running.platform.say("c1", "one");
     await running.clock.advance(300);
     await running.answer();
@@ -326,7 +276,7 @@ describe("a wish for what becomes of messages meanwhile", () => {
   });
 
   it("is the owner's in a group; what waits everybody may ask for", async () => {
-    const running = await setUp({ rules: { during: "queue", owner: "ada" } });
+    const running = await heldTurns({ rules: { during: "queue", owner: "ada" } });
     const { platform, clock } = running;
     await platform.say("c1", "one", { place: GROUP });
     await clock.advance(300);
@@ -345,7 +295,7 @@ describe("a wish for what becomes of messages meanwhile", () => {
   });
 
   it("tells that nothing waits", async () => {
-    const { platform, clock } = await setUp();
+    const { platform, clock } = await heldTurns();
     await platform.say("c1", "/queue");
     await clock.advance(0);
     expect(platform.textsIn("c1")).toEqual([

@@ -146,7 +146,7 @@ describe("a message that is edited before its turn", () => {
     at.platform.files.delete("kept"); // it has been fetched, and nobody asks for it again
     await at.platform.edit(message, [text("a caption"), file("again", "kept.txt"), file("new")]);
     await at.clock.advance(10_000);
-    await at.platform.until((shown) => shown.length === 1);
+    await at.platform.until((shown) => shown.length >= 1);
     expect(at.asked[0]?.content.map((block) => ("filename" in block ? block.filename : block.type))).toEqual([
       "text",
       "kept.txt",
@@ -175,7 +175,7 @@ describe("a message that is edited before its turn", () => {
     await at.platform.say("c1", [file("b")], { albumId: "x" });
     await at.platform.edit(first, [text("two kingfishers"), file("a")]);
     await at.clock.advance(2_000);
-    await at.platform.until((shown) => shown.length === 1);
+    await at.platform.until((shown) => shown.length >= 1);
     expect(at.asked.map(textOf)).toEqual(["two kingfishers <file> <file>"]);
   });
 
@@ -471,7 +471,7 @@ describe("a message that is edited after its turn", () => {
     at.platform.files.set("f", () => bytesOf("a poem"));
     const message = await at.platform.say("c1", [text("read"), file("f")]);
     await at.clock.advance(2_000);
-    await at.platform.until((shown) => shown.length === 1);
+    await at.platform.until((shown) => shown.length >= 1);
     await at.platform.edit(message, [text("read it aloud"), file("f")]);
     await at.clock.advance(2_000);
     await expect.poll(() => at.asked.length).toBe(2);

@@ -1,58 +1,25 @@
-import { afterEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ChoiceEvent, MessageEvent, Place } from "../../src/core/events.ts";
 import { storyOf } from "../../src/store/queue.ts";
-import { manualClock } from "../support/clock.ts";
 import { testGateway, type TestGateway, type TestGatewayOptions, textOf } from "../support/gateway.ts";
 import { ToyPlatform } from "../support/toy-channel.ts";
-
-type Running = TestGateway & {
-  readonly clock: ReturnType<typeof manualClock>;
-  heard(): readonly string[];
-  answer(): Promise<void>;
-};
-
-const opened: Running[] = [];
-afterEach(async () => {
-  for (const { close, clock } of opened.splice(0)) {
-    const closed = close();
-    await clock.advance(0); // a turn that runs is cut off
-    await closed;
-  }
-});
+import { type Held, heldTurns } from "./held-turns.ts";
 
 /** Perch with an agent that answers when the test lets it, in the middle of a turn of Ada's. */
-async function withTurn(options: TestGatewayOptions = {}): Promise<Running> {
-  const clock = manualClock();
-  const open: (() => void)[] = [];
-  const gateway = await testGateway({
-    clock,
-    answer: (turn, signal) =>
-      new Promise((resolve, reject) => {
-        open.push(() => resolve(`heard: ${textOf(turn)}`));
-        signal.addEventListener("abort", () => reject(signal.reason));
-      }),
+async function withTurn(options: TestGatewayOptions = {}): Promise<Held> {
+  const running = await heldTurns({
     ...options,
     rules: { during: "queue", owner: "olga", ...options.rules },
   });
-  const running: Running = {
-    ...gateway,
-    clock,
-    heard: () => gateway.asked.map(textOf),
-    async answer() {
-      open.shift()?.();
-      await clock.advance(2_000);
-    },
-  };
-  opened.push(running);
   await running.platform.say("c1", "one");
-  await clock.advance(2_000);
+  await running.clock.advance(2_000);
   expect([running.heard(), running.platform.signed]).toEqual([["one"], 0]);
   return running;
 }
 
 /** What is said while the turn runs, a second and its window ago. */
 async function waits(
-  { platform, clock }: Running,
+  { platform, clock }: Held,
   text: string,
   extra: Partial<MessageEvent> = {},
 ): Promise<MessageEvent> {
@@ -61,7 +28,7 @@ async function waits(
   return said;
 }
 
-const signsIn = ({ platform }: Running): readonly string[] => [...platform.signs.keys()];
+const signsIn = ({ platform }: Held): readonly string[] => [...platform.signs.keys()];
 const BOB = { id: "bob", name: "Bob" };
 const OLGA = { id: "olga", name: "Olga" };
 const GROUP: Place = { chat: "c1", kind: "group" };
@@ -110,7 +77,6 @@ describe("the sign of waiting", () => {
     expect(again.asked.map(textOf)).toEqual(["one", "two"]);
     expect([platform.signed, [...platform.signs]]).toEqual([1, []]);
     await again.close();
-    opened.splice(0);
   });
 
   it("is not left behind where another process takes the message up before it is shown", async () => {
@@ -258,7 +224,7 @@ describe("/cancel", () => {
 });
 
 describe("the button of the line", () => {
-  async function withLine(): Promise<Running & { press(from: MessageEvent["from"]): Promise<unknown> }> {
+  async function withLine(): Promise<Held & { press(from: MessageEvent["from"]): Promise<unknown> }> {
     const platform = new ToyPlatform({ choices: 3 });
     const running = await withTurn({ platform, rules: { waitingSign: "line" } });
     await waits(running, "two");

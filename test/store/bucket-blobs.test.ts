@@ -73,7 +73,7 @@ describe("blobs in a bucket", () => {
       message:
         'media in the bucket "media" could not be written (SlowDown, 503); look at its address and its keys',
     });
-    const wrong = openBucket({ ...server.settings, key: "another" }, systemClock);
+    const wrong = openBucket({ ...server.settings, secret: "another" }, systemClock);
     ending.push(() => wrong.close());
     await expect(wrong.get("ab/cd")).rejects.toMatchObject({
       message: expect.stringMatching(/^media in the bucket "media" could not be read \(\w+, 403\)/),

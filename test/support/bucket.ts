@@ -25,7 +25,7 @@ export async function startBucket(): Promise<BucketServer> {
     region: "eu-central-1",
     prefix: "perch/",
     keyId: "AKIATEST",
-    key: "secret",
+    secret: "secret",
   };
   const server = createServer((request, response) => {
     const chunks: Buffer[] = [];
@@ -112,7 +112,7 @@ function error(code: string): string {
 function signatureOf(
   { headers, method }: IncomingMessage,
   url: URL,
-  { region, keyId, key }: { readonly region: string; readonly keyId: string; readonly key: string },
+  { region, keyId, secret }: { readonly region: string; readonly keyId: string; readonly secret: string },
 ): string {
   const [, signed = ""] = /SignedHeaders=([^,]+)/.exec(headers.authorization ?? "") ?? [];
   const at = String(headers["x-amz-date"]);
@@ -134,7 +134,7 @@ function signatureOf(
   const toSign = ["AWS4-HMAC-SHA256", at, scope, createHash("sha256").update(canonical).digest("hex")].join(
     "\n",
   );
-  const signing = scope.split("/").reduce<string | Buffer>((by, part) => hmac(by, part), `AWS4${key}`);
+  const signing = scope.split("/").reduce<string | Buffer>((by, part) => hmac(by, part), `AWS4${secret}`);
   const signature = createHmac("sha256", signing).update(toSign).digest("hex");
   return `AWS4-HMAC-SHA256 Credential=${keyId}/${scope}, SignedHeaders=${signed}, Signature=${signature}`;
 }
